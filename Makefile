@@ -1,0 +1,35 @@
+# `make demo` and `make test` do all the set-up on a fresh machine.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: demo test test-all check bench clean
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip --constraint constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable ".[plot,tables]"
+	touch $@
+
+.venv: $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/icpe demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-all: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or not slow"
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(STAMP)
+	$(BIN)/icpe bench
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,1 @@
+"""icpe learns to ask the right questions."""

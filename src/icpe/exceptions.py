@@ -1,0 +1,53 @@
+"""Every error a user can meet, under one root.
+
+Each subclass also inherits the builtin a caller would expect, and its message is one
+sentence: the argument, what was given, what is allowed, what to do.
+"""
+
+
+class IcpeError(Exception):
+    """Root of all errors raised on purpose by icpe."""
+
+
+class InvalidParameterError(IcpeError, ValueError):
+    """A parameter has an impossible value."""
+
+
+class UnknownNameError(IcpeError, ValueError):
+    """A family, explorer, field or zoo entry of that name does not exist."""
+
+
+class UnsupportedError(IcpeError, ValueError):
+    """Two valid things do not fit together, such as an explorer and a family."""
+
+
+class MissingExtraError(IcpeError, ImportError):
+    """An optional dependency is needed; the message names the extra to install."""
+
+
+class ArtifactError(IcpeError, ValueError):
+    """A file is not an artifact this version can read, or does not fit its use."""
+
+
+class CheckpointError(IcpeError, ValueError):
+    """A checkpoint is damaged or belongs to another configuration."""
+
+
+class OperatingPointError(IcpeError, ValueError):
+    """A price, budget or error probability that the explorer cannot serve."""
+
+
+class TrainingDivergedError(IcpeError, ArithmeticError):
+    """A loss became NaN or infinite; the last good checkpoint was kept."""
+
+
+class SessionError(IcpeError, RuntimeError):
+    """A call that the state of the session does not allow."""
+
+
+class InvalidOutcomeError(SessionError, ValueError):
+    """An outcome or query told to a session is malformed."""
+
+
+class ConformanceError(IcpeError, AssertionError):
+    """A family or explorer breaks its contract; the message says how."""

@@ -1,0 +1,44 @@
+"""The record of one episode: queries and outcomes, padded to the horizon."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from icpe.types import Index, PyTree
+
+
+class StepCount(eqx.Module):
+    """A step counter that is equal in all episodes of a lock-step batch.
+
+    `rollout` maps over everything in an explorer's state except this, so that a
+    cache indexed by it is written by one slice and not by a scatter.
+    """
+
+    value: Index
+
+
+class Scratch(eqx.Module):
+    """Working memory that `recommend` and `log_posterior` never read.
+
+    `rollout` keeps an episode's state as it was when the episode ended, while others
+    go on; it spares scratch memory that copy.
+    """
+
+    value: PyTree
+
+
+class History(eqx.Module):
+    """Queries made and outcomes seen, with fixed capacity.
+
+    `outcomes[0]` is what the family revealed at reset; `outcomes[t + 1]` answers
+    `queries[t]`. Entries from `length` on are padding.
+    """
+
+    queries: Int[Array, "steps"]
+    outcomes: Float[Array, "steps+1 outcome"]
+    length: Index
+
+    @property
+    def made(self) -> Bool[Array, "steps"]:
+        """Which queries were really made."""
+        return jnp.arange(self.queries.shape[0]) < self.length

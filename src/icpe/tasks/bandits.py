@@ -1,0 +1,136 @@
+"""Best-arm identification: Gaussian rewards with a minimum gap, and no noise at all."""
+
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float
+
+from icpe.exceptions import InvalidParameterError
+from icpe.tasks.base import (
+    AbstractTaskFamily,
+    StepResult,
+    TaskSpec,
+    parameter,
+    plain_reset,
+    plain_step,
+)
+from icpe.types import Index, PRNGKey, check_at_least, check_positive
+
+Means = Float[Array, "arms"]
+
+
+class GaussianBandit(AbstractTaskFamily):
+    """Arms with Gaussian rewards of known noise; which has the largest mean?
+
+    The means are uniform on [0, max_mean] given that the best leads the second by
+    at least `min_gap`. K uniforms on [0, max_mean - min_gap], with the gap then added
+    to the largest, have exactly this conditional law (top spacing of uniforms).
+    """
+
+    num_arms: int = parameter(10, "number of arms K")
+    min_gap: float = parameter(0.4, "smallest lead of the best arm over the second")
+    noise: float = parameter(0.5, "standard deviation of a reward")
+    max_mean: float = parameter(0.0, "largest possible mean; 0 means 0.4 * num_arms")
+    horizon: int = parameter(100, "most queries in an episode")
+
+    def __check_init__(self):
+        check_at_least("num_arms", self.num_arms, 2)
+        check_positive("noise", self.noise)
+        check_at_least("max_mean", self.max_mean, 0.0)
+        check_at_least("min_gap", self.min_gap, 0.0)
+        check_at_least("horizon", self.horizon, 1)
+        if not self.min_gap < self.mean_range:
+            raise InvalidParameterError(
+                f"min_gap must be smaller than the range of the means "
+                f"{self.mean_range:g}; got {self.min_gap}."
+            )
+
+    @property
+    def mean_range(self) -> float:
+        """The means lie in [0, mean_range]."""
+        return self.max_mean or 0.4 * self.num_arms
+
+    @property
+    def spec(self) -> TaskSpec:
+        """A query pulls an arm; the hypotheses are the arms."""
+        return TaskSpec(
+            num_queries=self.num_arms,
+            num_hypotheses=self.num_arms,
+            outcome_size=1,
+            horizon=self.horizon,
+            outcome_shift=(self.mean_range / 2,),
+            outcome_scale=(self.mean_range / 2,),
+            query_names=_arm_names(self.num_arms),
+            hypothesis_names=_arm_names(self.num_arms),
+            outcome_names=("reward",),
+            question="Pull {query}: what is the reward?",
+        )
+
+    def sample_task(self, *, key: PRNGKey) -> Means:
+        """Draws the means by the exact conditional sampler."""
+        uniforms = jr.uniform(
+            key, (self.num_arms,), maxval=self.mean_range - self.min_gap
+        )
+        return uniforms.at[jnp.argmax(uniforms)].add(self.min_gap)
+
+    def reset(self, task: Means, *, key: PRNGKey) -> StepResult:
+        """Reveals nothing."""
+        return plain_reset(self.spec)
+
+    def step(
+        self, state: None, query: Index, task: Means, *, key: PRNGKey
+    ) -> StepResult:
+        """Draws a reward of the pulled arm."""
+        return plain_step(self.spec, (task[query] + self.noise * jr.normal(key))[None])
+
+    def hypothesis(self, task: Means) -> Index:
+        """The best arm."""
+        return jnp.argmax(task)
+
+
+class DeterministicBandit(AbstractTaskFamily):
+    """Arms whose means are uniform on [0, 1] and are revealed by one pull."""
+
+    num_arms: int = parameter(10, "number of arms K")
+    horizon: int = parameter(0, "most queries in an episode; 0 means num_arms")
+
+    def __check_init__(self):
+        check_at_least("num_arms", self.num_arms, 2)
+        check_at_least("horizon", self.horizon, 0)
+
+    @property
+    def spec(self) -> TaskSpec:
+        """A query pulls an arm; the hypotheses are the arms."""
+        return TaskSpec(
+            num_queries=self.num_arms,
+            num_hypotheses=self.num_arms,
+            outcome_size=1,
+            horizon=self.horizon or self.num_arms,
+            outcome_shift=(0.5,),
+            outcome_scale=(0.5,),
+            query_names=_arm_names(self.num_arms),
+            hypothesis_names=_arm_names(self.num_arms),
+            outcome_names=("reward",),
+            question="Pull {query}: what is the reward?",
+        )
+
+    def sample_task(self, *, key: PRNGKey) -> Means:
+        """Draws the means."""
+        return jr.uniform(key, (self.num_arms,))
+
+    def reset(self, task: Means, *, key: PRNGKey) -> StepResult:
+        """Reveals nothing."""
+        return plain_reset(self.spec)
+
+    def step(
+        self, state: None, query: Index, task: Means, *, key: PRNGKey
+    ) -> StepResult:
+        """Reveals the mean of the pulled arm."""
+        return plain_step(self.spec, task[query][None])
+
+    def hypothesis(self, task: Means) -> Index:
+        """The best arm."""
+        return jnp.argmax(task)
+
+
+def _arm_names(num_arms: int) -> tuple[str, ...]:
+    return tuple(f"arm {i}" for i in range(num_arms))

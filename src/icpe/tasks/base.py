@@ -1,0 +1,180 @@
+"""The contract of a task family: a prior over problems that can be simulated."""
+
+import abc
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from icpe.exceptions import InvalidParameterError
+from icpe.types import Flag, Index, PRNGKey, PyTree
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskSpec:
+    """The static description of a family: all that is needed to build an explorer.
+
+    Attributes:
+        num_queries: number A of possible queries, numbered from 0.
+        num_hypotheses: number H of possible answers, numbered from 0.
+        outcome_size: length of the outcome vector.
+        horizon: largest number of queries in an episode.
+        outcome_shift: typical location of each outcome entry; networks subtract it.
+        outcome_scale: typical spread of each outcome entry; networks divide by it.
+        costs: cost of each query; empty means 1 each.
+        can_stop: False if only the family ends an episode.
+        masks_queries: whether `StepResult.query_mask` is ever other than all True.
+        query_names: names for people; empty means the numbers.
+        hypothesis_names: names for people; empty means the numbers.
+        outcome_names: name of each outcome entry for people; empty means `outcome`.
+        outcome_labels: `(word, outcome)` pairs where the outcomes are few and have
+            names, such as ("higher", (1.0,)).
+        question: how a query is put to a person, with `{query}` in place of its name.
+    """
+
+    num_queries: int
+    num_hypotheses: int
+    outcome_size: int
+    horizon: int
+    outcome_shift: tuple[float, ...] = ()
+    outcome_scale: tuple[float, ...] = ()
+    costs: tuple[float, ...] = ()
+    can_stop: bool = True
+    masks_queries: bool = False
+    query_names: tuple[str, ...] = ()
+    hypothesis_names: tuple[str, ...] = ()
+    outcome_names: tuple[str, ...] = ()
+    outcome_labels: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    question: str = "Query {query}: what is the outcome?"
+
+    def __post_init__(self):
+        for name, lowest in (
+            ("num_queries", 1),
+            ("num_hypotheses", 2),
+            ("outcome_size", 1),
+            ("horizon", 1),
+        ):
+            if getattr(self, name) < lowest:
+                raise InvalidParameterError(
+                    f"TaskSpec.{name} must be at least {lowest}; "
+                    f"got {getattr(self, name)}."
+                )
+        for name, size in (
+            ("outcome_shift", self.outcome_size),
+            ("outcome_scale", self.outcome_size),
+            ("outcome_names", self.outcome_size),
+            ("costs", self.num_queries),
+            ("query_names", self.num_queries),
+            ("hypothesis_names", self.num_hypotheses),
+        ):
+            given = getattr(self, name)
+            if len(given) not in (0, size):
+                raise InvalidParameterError(
+                    f"TaskSpec.{name} must be empty or have {size} entries; "
+                    f"got {len(given)}."
+                )
+        if any(not scale > 0 for scale in self.outcome_scale):
+            raise InvalidParameterError(
+                f"TaskSpec.outcome_scale must be positive; got {self.outcome_scale}."
+            )
+        if any(not cost > 0 for cost in self.costs):
+            raise InvalidParameterError(
+                f"TaskSpec.costs must be positive; got {self.costs}."
+            )
+
+    def query_name(self, query: int) -> str:
+        """The name of a query for people."""
+        return self.query_names[query] if self.query_names else str(query)
+
+    def hypothesis_name(self, hypothesis: int) -> str:
+        """The name of a hypothesis for people."""
+        names = self.hypothesis_names
+        return names[hypothesis] if names else str(hypothesis)
+
+    @property
+    def cost_array(self) -> Float[Array, "queries"]:
+        """Cost of each query as an array."""
+        return jnp.asarray(self.costs or (1.0,) * self.num_queries, jnp.float32)
+
+    def normalize(
+        self, outcome: Float[Array, "*batch outcome"]
+    ) -> Float[Array, "*batch outcome"]:
+        """Raw outcomes as the networks see them: about zero mean and unit spread."""
+        shift = jnp.asarray(self.outcome_shift or 0.0, jnp.float32)
+        scale = jnp.asarray(self.outcome_scale or 1.0, jnp.float32)
+        return (outcome - shift) / scale
+
+
+class StepResult(eqx.Module):
+    """What the world answers to a reset or a query.
+
+    `outcome` is what the explorer sees (zeros at reset where the family reveals
+    nothing), `query_mask` the queries allowed next, `terminated` whether the family
+    ended the episode.
+    """
+
+    state: PyTree
+    outcome: Float[Array, "outcome"]
+    query_mask: Bool[Array, "queries"]
+    terminated: Flag
+
+
+class AbstractTaskFamily(eqx.Module):
+    """A prior over tasks. Methods are written for one task and are vmapped.
+
+    The law of an outcome may depend on the whole history through the state. Fields
+    are the family's parameters: plain Python values, static, validated in
+    `__check_init__`, so that a family is hashable and `parameters` can rebuild it.
+    """
+
+    @property
+    @abc.abstractmethod
+    def spec(self) -> TaskSpec:
+        """The static description of the family."""
+
+    @abc.abstractmethod
+    def sample_task(self, *, key: PRNGKey) -> PyTree:
+        """Draws one task from the prior."""
+
+    @abc.abstractmethod
+    def reset(self, task: PyTree, *, key: PRNGKey) -> StepResult:
+        """Starts an episode on a task."""
+
+    @abc.abstractmethod
+    def step(
+        self, state: PyTree, query: Index, task: PyTree, *, key: PRNGKey
+    ) -> StepResult:
+        """Answers one query."""
+
+    @abc.abstractmethod
+    def hypothesis(self, task: PyTree) -> Index:
+        """The true hypothesis of a task."""
+
+
+def parameter(default: Any, help: str) -> Any:
+    """A parameter of a family: a static field with its help text beside it."""
+    return eqx.field(static=True, default=default, metadata={"help": help})
+
+
+def parameters(family: AbstractTaskFamily) -> dict[str, Any]:
+    """The parameters that rebuild the family, as JSON-compatible values."""
+    return {
+        field.name: getattr(family, field.name) for field in dataclasses.fields(family)
+    }
+
+
+def plain_step(spec: TaskSpec, outcome: Float[Array, "outcome"]) -> StepResult:
+    """The result of a step in a family without state, masks or termination."""
+    return StepResult(
+        state=None,
+        outcome=outcome,
+        query_mask=jnp.ones(spec.num_queries, bool),
+        terminated=jnp.asarray(False),
+    )
+
+
+def plain_reset(spec: TaskSpec) -> StepResult:
+    """The result of a reset that reveals nothing."""
+    return plain_step(spec, jnp.zeros(spec.outcome_size))

@@ -1,0 +1,1 @@
+"""Exact quantities: arrays in, arrays out."""
