@@ -31,14 +31,17 @@ class History(eqx.Module):
     """Queries made and outcomes seen, with fixed capacity.
 
     `outcomes[0]` is what the family revealed at reset; `outcomes[t + 1]` answers
-    `queries[t]`. Entries from `length` on are padding.
+    `queries[t]`. Entries from `length` on are padding. A batch of records has
+    leading axes.
     """
 
-    queries: Int[Array, "steps"]
-    outcomes: Float[Array, "steps+1 outcome"]
-    length: Index
+    queries: Int[Array, "*batch steps"]
+    outcomes: Float[Array, "*batch steps+1 outcome"]
+    length: Int[Array, "*batch"]
 
     @property
-    def made(self) -> Bool[Array, "steps"]:
+    def made(self) -> Bool[Array, "*batch steps"]:
         """Which queries were really made."""
-        return jnp.arange(self.queries.shape[0]) < self.length
+        steps = jnp.arange(self.queries.shape[-1], dtype=self.length.dtype)
+        steps = jnp.broadcast_to(steps, self.queries.shape)
+        return steps < jnp.expand_dims(self.length, -1)

@@ -102,9 +102,12 @@ class TaskSpec:
         self, outcome: Float[Array, "*batch outcome"]
     ) -> Float[Array, "*batch outcome"]:
         """Raw outcomes as the networks see them: about zero mean and unit spread."""
-        shift = jnp.asarray(self.outcome_shift or 0.0, jnp.float32)
-        scale = jnp.asarray(self.outcome_scale or 1.0, jnp.float32)
-        return (outcome - shift) / scale
+        shift = jnp.asarray(self.outcome_shift or 0.0, outcome.dtype)
+        scale = jnp.asarray(self.outcome_scale or 1.0, outcome.dtype)
+        shape = outcome.shape
+        return (outcome - jnp.broadcast_to(shift, shape)) / jnp.broadcast_to(
+            scale, shape
+        )
 
 
 class StepResult(eqx.Module):

@@ -1,0 +1,38 @@
+"""How all tests run: checked types, strict numerics, one thread per worker."""
+# ruff: noqa: E402
+
+import os
+
+# Two workers share two cores, so each keeps to one; set before numpy is imported.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+import hypothesis
+import jax
+import jax.random as jr
+import pytest
+from jaxtyping import install_import_hook
+
+# Every shape and type annotation of the package is checked at run time; an int is
+# accepted where a float is asked for, as in PEP 484.
+install_import_hook(
+    "icpe", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+)
+
+jax.config.update("jax_platforms", "cpu")
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_enable_compilation_cache", False)
+
+# The same examples in every run; the first of them may compile, so no deadline.
+hypothesis.settings.register_profile(
+    "icpe", deadline=None, derandomize=True, database=None
+)
+hypothesis.settings.load_profile("icpe")
+
+
+@pytest.fixture
+def key():
+    """A fixed key for tests that need only one."""
+    return jr.key(0)
