@@ -6,7 +6,6 @@ import os
 # Two workers share two cores, so each keeps to one; set before numpy is imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 import hypothesis
 import jax
@@ -30,6 +29,18 @@ hypothesis.settings.register_profile(
     "icpe", deadline=None, derandomize=True, database=None
 )
 hypothesis.settings.load_profile("icpe")
+
+
+def pytest_configure(config):
+    """Sets the compiler's flags, which are read when the first program is compiled.
+
+    Fast tests spend their time compiling, so they do not optimize (half the time to
+    compile, twice the time to run); slow tests do.
+    """
+    flags = "--xla_cpu_multi_thread_eigen=false"
+    if config.option.markexpr == "not slow":
+        flags += " --xla_backend_optimization_level=0"
+    os.environ.setdefault("XLA_FLAGS", flags)
 
 
 @pytest.fixture
