@@ -53,7 +53,7 @@ class Transcript(eqx.Module):
     """
 
     history: History
-    query_masks: Bool[Array, "episodes steps+1 queries"] | None
+    query_masks: Bool[Array, "episodes positions queries"] | None
     ending: Ending
 
 

@@ -1,0 +1,255 @@
+"""What every task family must satisfy, as one function for any test."""
+
+import dataclasses
+import json
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Key
+
+from icpe.exceptions import ConformanceError
+from icpe.tasks.base import AbstractTaskFamily, StepResult, TaskSpec, parameters
+from icpe.tasks.fingerprint import fingerprint
+from icpe.testing import _compare as compare
+from icpe.types import Index, PRNGKey, PyTree
+
+_NUM_TASKS = 64
+_NUM_EPISODES = 8
+_NUM_STEPS = 12
+
+
+def check_family(family: AbstractTaskFamily, *, seed: int = 0) -> None:
+    """Checks that a family keeps its contract (`AbstractTaskFamily`).
+
+    Its parameters rebuild it, shapes and ranges are as its spec says, its state keeps
+    its structure, it is a pure function of its keys, and it runs under `jit` and
+    `vmap`. This is checked on a few random episodes, so passing is no proof.
+
+    Raises:
+        ConformanceError: one sentence that says what is wrong and how to mend it.
+    """
+    _check_spec(family)
+    rebuilt = _check_parameters(family)
+    _check_shapes(family)
+    _check_tasks(family, seed)
+    _check_episodes(family, seed)
+    if fingerprint(family) != fingerprint(_Renamed(rebuilt)):
+        raise ConformanceError(
+            "fingerprint(family) changed when the family was rebuilt from its "
+            "parameters under other names; let the law depend on the parameters "
+            "alone, and not on names."
+        )
+
+
+def _check_spec(family: AbstractTaskFamily) -> None:
+    spec = family.spec
+    if spec != family.spec:
+        raise ConformanceError(
+            "spec differs between two reads of the same family; compute it from the "
+            "parameters alone."
+        )
+    for word, outcome in spec.outcome_labels:
+        if len(outcome) != spec.outcome_size:
+            raise ConformanceError(
+                f"spec.outcome_labels gives {word!r} {len(outcome)} numbers; give it "
+                f"outcome_size = {spec.outcome_size} of them."
+            )
+    try:
+        spec.question.format(query=spec.query_name(0))
+    except (KeyError, IndexError, ValueError) as error:
+        raise ConformanceError(
+            f"spec.question is {spec.question!r}; use the field {{query}} and no other."
+        ) from error
+
+
+def _check_parameters(family: AbstractTaskFamily) -> AbstractTaskFamily:
+    """Returns the family that the parameters rebuild after a journey through JSON."""
+    name = type(family).__name__
+    try:
+        hash(family)
+    except TypeError as error:
+        raise ConformanceError(
+            f"{name} is not hashable; make every field a static `parameter` with a "
+            "hashable value, a tuple in place of a list or an array."
+        ) from error
+    try:
+        text = json.dumps(parameters(family), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ConformanceError(
+            f"parameters({name}) cannot be written as JSON ({error}); use only finite "
+            "numbers, booleans, strings and tuples of these as parameters."
+        ) from error
+    try:
+        rebuilt = type(family)(**json.loads(text))
+    except Exception as error:
+        raise ConformanceError(
+            f"{name}(**parameters) raised {compare.in_short(error)}; accept every "
+            "parameter by its name, and a list where it is a tuple."
+        ) from error
+    if rebuilt != family:
+        raise ConformanceError(
+            f"{name}(**parameters) is not equal to the family it came from; keep the "
+            "parameters as given, and convert lists to tuples."
+        )
+    return rebuilt
+
+
+def _check_shapes(family: AbstractTaskFamily) -> None:
+    """Traces the methods without running them."""
+    key = jr.key(0)
+    query = jax.ShapeDtypeStruct((), jnp.int32)
+    task = compare.trace("sample_task", lambda: family.sample_task(key=key))
+    first = compare.trace("reset", lambda task: family.reset(task, key=key), task)
+    _check_result("reset", first, family.spec)
+    then = compare.trace(
+        "step",
+        lambda state, query, task: family.step(state, query, task, key=key),
+        first.state,
+        query,
+        task,
+    )
+    _check_result("step", then, family.spec)
+    before, after = compare.layout(first.state), compare.layout(then.state)
+    if before != after:
+        raise ConformanceError(
+            f"the state is {before} after reset and {after} after step; keep its "
+            "structure, shapes and dtypes the same."
+        )
+    hypothesis = compare.trace("hypothesis", family.hypothesis, task)
+    if not compare.is_integer(hypothesis):
+        raise ConformanceError(
+            f"hypothesis returns {compare.layout(hypothesis)}; return one integer."
+        )
+
+
+def _check_result(name: str, result: StepResult, spec: TaskSpec) -> None:
+    if not isinstance(result, StepResult):
+        raise ConformanceError(
+            f"{name} returns {type(result).__name__}; return a StepResult."
+        )
+    for field, shape, kind, word in (
+        ("outcome", (spec.outcome_size,), jnp.floating, "float"),
+        ("query_mask", (spec.num_queries,), jnp.bool_, "bool"),
+        ("terminated", (), jnp.bool_, "bool"),
+    ):
+        leaf = getattr(result, field)
+        if leaf.shape != shape or not jnp.issubdtype(leaf.dtype, kind):
+            raise ConformanceError(
+                f"{name} returns {field} as {compare.layout(leaf)}; return {word} of "
+                f"shape {shape}, as the spec says."
+            )
+
+
+def _check_tasks(family: AbstractTaskFamily, seed: int) -> None:
+    @compare.jit_once
+    def draw(keys):
+        tasks = lax.map(lambda key: family.sample_task(key=key), keys)
+        return tasks, lax.map(family.hypothesis, tasks)
+
+    keys = jr.split(jr.key(seed), _NUM_TASKS)
+    tasks, hypotheses = jax.tree.map(np.asarray, draw(keys))
+    number = family.spec.num_hypotheses
+    outside = hypotheses[(hypotheses < 0) | (hypotheses >= number)]
+    if outside.size:
+        raise ConformanceError(
+            f"hypothesis returned {outside[0]}; return a number from 0 to "
+            f"{number - 1}, as spec.num_hypotheses says."
+        )
+    if all((leaf == leaf[:1]).all() for leaf in jax.tree.leaves(tasks)):
+        raise ConformanceError(
+            f"sample_task gave one and the same task for {_NUM_TASKS} keys; draw it "
+            "with the key that it is given."
+        )
+
+
+class _Episode(NamedTuple):
+    """What an episode showed; entry 0 comes from the reset."""
+
+    outcomes: np.ndarray
+    masks: np.ndarray
+    terminated: np.ndarray
+
+
+def _check_episodes(family: AbstractTaskFamily, seed: int) -> None:
+    spec = family.spec
+    shape = (_NUM_EPISODES, min(_NUM_STEPS, spec.horizon))
+    keys = jr.split(jr.key(seed + 1), (shape[0], shape[1] + 2))
+    scores = np.random.default_rng(seed).random((*shape, spec.num_queries))
+    arguments = (jnp.asarray(scores, jnp.float32), keys)
+
+    def episode(arguments) -> _Episode:
+        return _episode(family, *arguments)
+
+    episodes = compare.run_vmapped(episode, arguments)
+    compare.check_pure("the family", episode, arguments, episodes, compare.close)
+    over = episodes.terminated | ~episodes.masks.any(2)
+    seen = np.cumsum(over, axis=1) - over == 0
+    if not np.isfinite(episodes.outcomes[seen]).all():
+        raise ConformanceError(
+            "an outcome is NaN or infinite; return finite numbers, and zeros where "
+            "there is nothing to see."
+        )
+    if not spec.masks_queries and not episodes.masks.all():
+        raise ConformanceError(
+            "query_mask forbids a query although spec.masks_queries is False; set "
+            "masks_queries=True in the spec."
+        )
+
+
+def _episode(
+    family: AbstractTaskFamily,
+    scores: Float[Array, "steps queries"],
+    keys: Key[Array, "steps+2"],
+) -> _Episode:
+    """Makes the allowed query with the best score at each step."""
+    task = family.sample_task(key=keys[0])
+    first = family.reset(task, key=keys[1])
+
+    def visible(result: StepResult) -> _Episode:
+        return _Episode(result.outcome, result.query_mask, result.terminated)  # pyright: ignore[reportArgumentType]
+
+    def step(result: StepResult, given):
+        scores, key = given
+        query = jnp.argmax(jnp.where(result.query_mask, scores, -1.0))
+        result = family.step(result.state, query, task, key=key)
+        return result, visible(result)
+
+    _, rest = lax.scan(step, first, (scores, keys[2:]))
+    return jax.tree.map(
+        lambda first, rest: jnp.concatenate([first[None], rest]), visible(first), rest
+    )
+
+
+class _Renamed(AbstractTaskFamily):
+    """The same family with no names for people."""
+
+    family: AbstractTaskFamily
+
+    @property
+    def spec(self) -> TaskSpec:
+        return dataclasses.replace(
+            self.family.spec,
+            query_names=(),
+            hypothesis_names=(),
+            outcome_names=(),
+            outcome_labels=(),
+            question="{query}?",
+        )
+
+    def sample_task(self, *, key: PRNGKey) -> PyTree:
+        return self.family.sample_task(key=key)
+
+    def reset(self, task: PyTree, *, key: PRNGKey) -> StepResult:
+        return self.family.reset(task, key=key)
+
+    def step(
+        self, state: PyTree, query: Index, task: PyTree, *, key: PRNGKey
+    ) -> StepResult:
+        return self.family.step(state, query, task, key=key)
+
+    def hypothesis(self, task: PyTree) -> Index:
+        return self.family.hypothesis(task)
