@@ -16,8 +16,10 @@ from icpe.tasks.base import AbstractTaskFamily
 _NUM_EPISODES = 4
 _NUM_STEPS = 8
 _RESOLUTION = 0.01
+_OFFSET = 0.381966
 """Outcomes are rounded to this fraction of their scale before hashing, so that the
-last bits, which differ between devices and compilers, do not matter."""
+last bits, which differ between devices and compilers, do not matter. The offset keeps
+round numbers away from the borders between two roundings."""
 
 
 def fingerprint(family: AbstractTaskFamily) -> str:
@@ -61,7 +63,8 @@ def _episode(family: AbstractTaskFamily, keys, scores):
     first = family.reset(task, key=keys[1])
 
     def visible(result):
-        rounded = jnp.round(family.spec.normalize(result.outcome) / _RESOLUTION)
+        scaled = family.spec.normalize(result.outcome) / _RESOLUTION
+        rounded = jnp.round(scaled + _OFFSET)
         bounded = jnp.clip(rounded, -1e6, 1e6).astype(jnp.int32)
         return bounded, result.query_mask, result.terminated
 
