@@ -1,0 +1,107 @@
+"""Counts that summarize any number of episodes, and the figures made from them."""
+
+import dataclasses
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from icpe.rollout import Ending
+from icpe.theory.intervals import clopper_pearson, mean_interval
+from icpe.types import StopReason
+
+CONFIDENCE = 0.95
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tally:
+    """Sufficient counts of a set of episodes; tallies of disjoint sets add up.
+
+    Attributes:
+        num_correct: episodes whose recommendation was the truth.
+        query_counts: `query_counts[t]` episodes made exactly t queries.
+        stop_counts: episodes by `StopReason`.
+        total_cost: sum of all costs.
+    """
+
+    num_correct: int
+    query_counts: Int[np.ndarray, "counts"]
+    stop_counts: Int[np.ndarray, "reasons"]
+    total_cost: float
+
+    @staticmethod
+    def of(ending: Ending, horizon: int) -> "Tally":
+        """Counts a batch of endings of a family with this horizon."""
+        ending = jax.tree.map(np.asarray, ending)
+        return Tally(
+            num_correct=int(np.sum(ending.recommendation == ending.hypothesis)),
+            query_counts=np.bincount(ending.num_queries, minlength=horizon + 1),
+            stop_counts=np.bincount(ending.stop_reason, minlength=len(StopReason)),
+            total_cost=float(np.sum(ending.cost, dtype=np.float64)),
+        )
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            self.num_correct + other.num_correct,
+            self.query_counts + other.query_counts,
+            self.stop_counts + other.stop_counts,
+            self.total_cost + other.total_cost,
+        )
+
+    @property
+    def episodes(self) -> int:
+        """Number of episodes counted."""
+        return int(self.query_counts.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """Fraction of right answers."""
+        return self.num_correct / self.episodes
+
+    @property
+    def accuracy_interval(self) -> tuple[float, float]:
+        """95 % interval of it (Clopper and Pearson)."""
+        ends = clopper_pearson([self.num_correct], [self.episodes], CONFIDENCE)
+        return float(ends.low[0]), float(ends.high[0])
+
+    @property
+    def mean_queries(self) -> float:
+        """Mean number of queries."""
+        return float(self._steps @ self.query_counts / self.episodes)
+
+    @property
+    def mean_queries_interval(self) -> tuple[float, float]:
+        """95 % interval of it by Student's t, cut to the possible 0 .. horizon."""
+        each = np.repeat(self._steps, self.query_counts)
+        ends = np.clip(mean_interval(each, CONFIDENCE), 0, len(self._steps) - 1)
+        return float(ends[0]), float(ends[1])
+
+    @property
+    def max_queries(self) -> int:
+        """Largest number of queries in an episode."""
+        return int(np.flatnonzero(self.query_counts)[-1])
+
+    @property
+    def survival(self) -> Float[np.ndarray, "steps"]:
+        """P(tau > t) for t = 0 .. max_queries; the last entry is 0."""
+        counts = self.query_counts[: self.max_queries + 1]
+        return (self.episodes - np.cumsum(counts)) / self.episodes
+
+    def quantile(self, probability: float) -> int:
+        """The smallest t with P(tau <= t) >= probability."""
+        reached = np.cumsum(self.query_counts) >= probability * self.episodes
+        return int(np.argmax(reached))
+
+    @property
+    def stop_reasons(self) -> dict[str, int]:
+        """Episodes by the lower-case name of the reason they ended, if any did."""
+        return {
+            reason.name.lower(): int(self.stop_counts[reason])
+            for reason in StopReason
+            if self.stop_counts[reason]
+        }
+
+    @property
+    def _steps(self) -> Int[np.ndarray, "counts"]:
+        return np.arange(len(self.query_counts))

@@ -1,0 +1,205 @@
+"""Figures of reports: accuracy against queries, and how long episodes last.
+
+matplotlib is imported inside the functions and used without pyplot, so that nothing
+global changes and no window system is needed.
+"""
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from icpe.evaluate.report import Report
+from icpe.exceptions import InvalidParameterError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+else:
+    Axes = Figure = Any
+
+SUFFIXES = (".svg", ".png", ".pdf")
+# Okabe and Ito's palette, told apart by color-blind readers; markers differ as well.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_INK = "#444444"
+_SUBTITLE: Any = {"fontsize": 9, "color": _INK, "loc": "left"}
+
+
+def comparison_figure(
+    reports: Sequence[Report], curves: Mapping[str, Sequence[Report]]
+) -> Figure:
+    """One figure for a comparison of explorers.
+
+    Left, accuracy against mean queries along each explorer's curve, with the
+    operating point of `reports` emphasized; right, the survival function at that
+    point, left out for fixed budgets, where it is known.
+
+    Args:
+        reports: one report per explorer, at the operating point of interest.
+        curves: for each explorer its reports at several operating points.
+    """
+    figure_type = _figure_type()
+    with_survival = any(report.budget is None for report in reports)
+    figure = figure_type(
+        figsize=(9.6 if with_survival else 5.6, 4.2), layout="constrained"
+    )
+    axes = figure.subplots(1, 1 + with_survival, squeeze=False)[0]
+    draw_accuracy(axes[0], curves, emphasized=reports)
+    axes[0].set_title(f"large marks: {_describe_request(reports[0])}", **_SUBTITLE)
+    if with_survival:
+        draw_survival(axes[1], reports)
+        axes[1].set_title(f"at {_describe_request(reports[0])}", **_SUBTITLE)
+    figure.suptitle(reports[0].title, fontsize=10, color=_INK)
+    return figure
+
+
+def draw_accuracy(
+    axes: Axes,
+    curves: Mapping[str, Sequence[Report]],
+    emphasized: Sequence[Report] = (),
+) -> None:
+    """Draws accuracy (with 95 % intervals) against mean queries, one line each."""
+    for i, (name, reports) in enumerate(curves.items()):
+        color, marker = _COLORS[i % len(_COLORS)], _MARKERS[i % len(_MARKERS)]
+        chain = sorted(reports, key=lambda report: report.mean_queries)
+        queries = np.array([report.mean_queries for report in chain])
+        accuracy = np.array([report.accuracy for report in chain])
+        low, high = np.array([report.accuracy_interval for report in chain]).T
+        axes.fill_between(queries, low, high, color=color, alpha=0.18, linewidth=0)
+        axes.plot(
+            queries,
+            accuracy,
+            color=color,
+            marker=marker,
+            markersize=4,
+            lw=1.5,
+            label=name,
+        )
+        for report in emphasized:
+            if report.explorer == name:
+                axes.plot(
+                    report.mean_queries,
+                    report.accuracy,
+                    marker=marker,
+                    markersize=9,
+                    markerfacecolor="white",
+                    markeredgecolor=color,
+                    markeredgewidth=2,
+                )
+    axes.set_xlabel("mean number of queries")
+    axes.set_ylabel("accuracy")
+    axes.set_xlim(left=0)
+    _tidy(axes)
+    _name_lines(axes, "lower right")
+
+
+def draw_survival(axes: Axes, reports: Sequence[Report]) -> None:
+    """Draws P(number of queries > t) as a staircase, one per report."""
+    for i, report in enumerate(reports):
+        axes.step(
+            range(len(report.survival)),
+            report.survival,
+            where="post",
+            color=_COLORS[i % len(_COLORS)],
+            lw=1.5,
+            label=report.explorer,
+        )
+    axes.set_xlabel("number of queries t")
+    axes.set_ylabel("P(more than t queries)")
+    axes.set_xlim(left=0)
+    axes.set_ylim(0, 1.02)
+    _tidy(axes)
+    _name_lines(axes, "upper right")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Writes a figure in the format of the suffix; a crash leaves no half file.
+
+    Raises:
+        InvalidParameterError: the suffix is unknown or the file cannot be written.
+    """
+    check_plot_path(path)
+    from matplotlib import rc_context
+
+    temporary = _temporary_beside(path)
+    try:
+        # Equal figures give equal files: no date, no random names inside an SVG.
+        with rc_context({"svg.hashsalt": "icpe"}):
+            metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
+            figure.savefig(
+                temporary, dpi=160, metadata=metadata, format=path.suffix[1:].lower()
+            )
+        os.replace(temporary, path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_plot_path(path: Path) -> None:
+    """Raises unless a figure could be written there; call it before long work."""
+    _figure_type()
+    if path.suffix.lower() not in SUFFIXES:
+        raise InvalidParameterError(
+            f"A figure's file must end in {', '.join(SUFFIXES)}; got {str(path)!r}."
+        )
+    if path.is_dir():
+        raise InvalidParameterError(
+            f"The figure cannot be written to {str(path)!r}, which is a folder; add "
+            "a file name."
+        )
+    _temporary_beside(path).unlink()
+
+
+def _temporary_beside(path: Path) -> Path:
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
+        )
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    os.close(handle)
+    return Path(name)
+
+
+def _unwritable(path: Path, error: OSError) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"The figure cannot be written to {str(path)!r} ({error.strerror}); choose "
+        "another place."
+    )
+
+
+def _figure_type() -> type[Figure]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError(
+            'Figures need matplotlib; install it with pip install "icpe[plot]".'
+        ) from error
+    return Figure
+
+
+def _tidy(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="#e6e6e6", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=_INK, labelsize=9)
+    axes.locator_params(axis="x", integer=True)
+
+
+def _name_lines(axes: Axes, corner: Literal["lower right", "upper right"]) -> None:
+    """Names the lines in their own colors, in the corner that they leave free."""
+    axes.legend(loc=corner, frameon=False, labelcolor="linecolor", fontsize=9)
+
+
+def _describe_request(report: Report) -> str:
+    asked = {
+        "error probability": report.error_prob,
+        "budget": report.budget,
+        "price": report.price,
+    }
+    return ", ".join(f"{k} {v:g}" for k, v in asked.items() if v is not None)

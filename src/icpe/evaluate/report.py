@@ -1,0 +1,120 @@
+"""What was measured of one explorer at one operating point, and its JSON."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from icpe.exceptions import InvalidParameterError
+from icpe.tasks.base import AbstractTaskFamily, parameters
+from icpe.tasks.registry import family_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """How well an explorer did on fresh tasks of a family.
+
+    Intervals are two-sided at 95 %: Clopper-Pearson for the accuracy, Student's t
+    for the mean number of queries. Values that do not apply are None.
+
+    Attributes:
+        explorer: name of the explorer.
+        family: `{"name": ..., "parameters": {...}}`, enough to rebuild the family.
+        episodes: number of episodes, each on a task of its own.
+        seed: seed of the episodes; equal seeds mean equal tasks and equal noise.
+        price: price of one unit of cost, if that was asked for.
+        budget: number of queries, if that was asked for.
+        error_prob: largest error probability, if that was asked for.
+        query_cap: cap on the queries, if that was asked for.
+        certified: whether a certificate of the explorer covers `error_prob`.
+        accuracy: fraction of episodes whose recommendation was the truth.
+        accuracy_interval: its interval.
+        mean_queries: mean number of queries.
+        mean_queries_interval: its interval.
+        max_queries: largest number of queries seen in an episode.
+        mean_cost: mean of the summed costs of the queries.
+        query_quantiles: for "0.05" .. "0.95", the smallest t with P(tau <= t) at
+            least that, where tau is the number of queries of an episode.
+        survival: P(tau > t) for t = 0 .. max_queries.
+        stop_reasons: number of episodes by the name of the reason they ended.
+    """
+
+    explorer: str
+    family: Mapping[str, Any]
+    episodes: int
+    seed: int
+    price: float | None
+    budget: int | None
+    error_prob: float | None
+    query_cap: int | None
+    certified: bool
+    accuracy: float
+    accuracy_interval: tuple[float, float]
+    mean_queries: float
+    mean_queries_interval: tuple[float, float]
+    max_queries: int
+    mean_cost: float
+    query_quantiles: Mapping[str, int]
+    survival: tuple[float, ...]
+    stop_reasons: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON-compatible values."""
+        return {
+            field.name: _plain(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+        }
+
+    def to_json(self) -> str:
+        """The fields as one line of JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> "Report":
+        """The inverse of `to_dict`.
+
+        Raises:
+            InvalidParameterError: a field is missing or unknown.
+        """
+        names = [field.name for field in dataclasses.fields(Report)]
+        odd = sorted(set(names).symmetric_difference(values))
+        if odd:
+            state = "lacks" if odd[0] in names else "has the unknown field"
+            raise InvalidParameterError(
+                f"A report {state} {odd[0]!r}; its fields are {', '.join(names)}."
+            )
+        return Report(**{name: _tupled(values[name]) for name in names})
+
+    @staticmethod
+    def from_json(text: str) -> "Report":
+        """The inverse of `to_json`."""
+        return Report.from_dict(json.loads(text))
+
+    @property
+    def title(self) -> str:
+        """Family and parameters in one line."""
+        given = self.family["parameters"].items()
+        return f"{self.family['name']}({', '.join(f'{k}={v}' for k, v in given)})"
+
+
+def family_record(family: AbstractTaskFamily) -> dict[str, Any]:
+    """The family as a report names it: registered name and parameters."""
+    return {"name": family_name(family), "parameters": _plain(parameters(family))}
+
+
+def _plain(value: Any) -> Any:
+    """The value with tuples as lists, as JSON reads them back."""
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _tupled(value: Any) -> Any:
+    """The value with lists as tuples, the only sequences of a report."""
+    if isinstance(value, Mapping):
+        return {key: _tupled(entry) for key, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return tuple(_tupled(entry) for entry in value)
+    return value
