@@ -115,7 +115,7 @@ def _check_shapes(family: AbstractTaskFamily) -> None:
         )
 
 
-def _check_result(name: str, result: StepResult, spec: TaskSpec) -> None:
+def _check_result(name: str, result: PyTree, spec: TaskSpec) -> None:
     if not isinstance(result, StepResult):
         raise ConformanceError(
             f"{name} returns {type(result).__name__}; return a StepResult."

@@ -1,0 +1,228 @@
+"""Every check of `check_family` fires on a family that breaks just that rule."""
+
+import itertools
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from jax.custom_batching import custom_vmap
+
+from icpe.exceptions import ConformanceError
+from icpe.tasks.base import (
+    AbstractTaskFamily,
+    StepResult,
+    TaskSpec,
+    parameter,
+    plain_reset,
+    plain_step,
+)
+from icpe.testing import check_family
+from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
+
+
+@pytest.mark.parametrize(
+    "family",
+    [TwoDoors(reliability=0.8), Lockers(), Corridor(), Hint(), TwoBits()],
+    ids=lambda family: type(family).__name__,
+)
+def test_the_toy_families_pass(family):
+    check_family(family)
+
+
+class Sound(AbstractTaskFamily):
+    """A coin whose side one look reveals; the broken families change one method."""
+
+    horizon: int = parameter(2, "most queries")
+
+    @property
+    def spec(self) -> TaskSpec:
+        return TaskSpec(2, 2, 1, self.horizon)
+
+    def sample_task(self, *, key) -> Any:
+        return jr.bernoulli(key).astype(jnp.int32)
+
+    def reset(self, task, *, key) -> Any:
+        return plain_reset(self.spec)
+
+    def step(self, state, query, task, *, key) -> Any:
+        return plain_step(self.spec, task.astype(jnp.float32)[None])
+
+    def hypothesis(self, task) -> Any:
+        return task
+
+
+class RestlessSpec(Sound):
+    @property
+    def spec(self):
+        return TaskSpec(2, 2, 1, next(_COUNTER))
+
+
+_COUNTER = itertools.count(2)
+
+
+class ShortLabel(Sound):
+    @property
+    def spec(self):
+        return TaskSpec(2, 2, 1, 2, outcome_labels=(("heads", (0.0, 1.0)),))
+
+
+class StrangeQuestion(Sound):
+    @property
+    def spec(self):
+        return TaskSpec(2, 2, 1, 2, question="What about {arm}?")
+
+
+class Unhashable(Sound):
+    names: Any = parameter((), "a list")
+
+
+class NotJson(Sound):
+    limit: float = parameter(float("inf"), "an infinite number")
+
+
+class CannotBeRebuilt(Sound):
+    def __init__(self, steps=2):
+        self.horizon = steps
+
+
+class RebuildsAnother(Sound):
+    def __init__(self, horizon=2):
+        self.horizon = horizon + 1
+
+
+class BranchesOnATask(Sound):
+    def hypothesis(self, task):
+        return jnp.asarray(1 if task > 0 else 0)
+
+
+class ReturnsATuple(Sound):
+    def reset(self, task, *, key):
+        return jnp.zeros(1), jnp.ones(2, bool)
+
+
+class WideOutcome(Sound):
+    def step(self, state, query, task, *, key):
+        return plain_step(self.spec, jnp.zeros(2))
+
+
+def _with(result: StepResult, field: str, value: jax.Array) -> StepResult:
+    """The result with a field replaced, past the checks of its constructor."""
+    return eqx.tree_at(lambda result: getattr(result, field), result, value)
+
+
+class IntegerMask(Sound):
+    def reset(self, task, *, key):
+        return _with(plain_reset(self.spec), "query_mask", jnp.ones(2, jnp.int32))
+
+
+class VectorTerminated(Sound):
+    def step(self, state, query, task, *, key):
+        result = plain_step(self.spec, jnp.zeros(1))
+        return _with(result, "terminated", jnp.zeros(1, bool))
+
+
+class GrowingState(Sound):
+    def step(self, state, query, task, *, key):
+        return StepResult(query, jnp.zeros(1), jnp.ones(2, bool), jnp.asarray(False))
+
+
+class FloatHypothesis(Sound):
+    def hypothesis(self, task):
+        return task.astype(jnp.float32)
+
+
+class HypothesisOutOfRange(Sound):
+    def hypothesis(self, task):
+        return task + 1
+
+
+class OneTask(Sound):
+    def sample_task(self, *, key):
+        return jr.bernoulli(jr.key(0)).astype(jnp.int32)
+
+
+class NotANumber(Sound):
+    def step(self, state, query, task, *, key):
+        outcome = jnp.where(query == 1, jnp.nan, task.astype(jnp.float32))
+        return plain_step(self.spec, outcome[None])
+
+
+class UndeclaredMask(Sound):
+    def step(self, state, query, task, *, key):
+        mask = jnp.arange(2) == query
+        return StepResult(None, jnp.zeros(1), mask, jnp.asarray(False))
+
+
+class NumpyRandomness(Sound):
+    def step(self, state, query, task, *, key):
+        return plain_step(self.spec, jnp.full(1, np.random.default_rng().normal()))
+
+
+@custom_vmap
+def _length(x):
+    return x
+
+
+@_length.def_vmap
+def _length_of_a_batch(size, is_batched, x):
+    return x + 1.0, is_batched[0]
+
+
+class KnowsOfTheBatch(Sound):
+    def step(self, state, query, task, *, key):
+        return plain_step(self.spec, _length(task.astype(jnp.float32))[None])
+
+
+@pytest.mark.parametrize(
+    ("family", "sentence"),
+    [
+        (RestlessSpec(), "spec differs between two reads"),
+        (ShortLabel(), "outcome_labels gives 'heads' 2 numbers"),
+        (StrangeQuestion(), "use the field {query} and no other"),
+        (Unhashable(names=["a"]), "is not hashable"),
+        (NotJson(), "cannot be written as JSON"),
+        (CannotBeRebuilt(), "raised TypeError"),
+        (RebuildsAnother(), "is not equal to the family it came from"),
+        (BranchesOnATask(), "hypothesis cannot be compiled"),
+        (ReturnsATuple(), "reset returns tuple; return a StepResult"),
+        (WideOutcome(), r"step returns outcome as float32[2]; return float of"),
+        (IntegerMask(), "reset returns query_mask as int32[2]; return bool of"),
+        (VectorTerminated(), "step returns terminated as bool[1]; return bool of"),
+        (GrowingState(), "the state is None after reset and int32[] after step"),
+        (FloatHypothesis(), "hypothesis returns float32[]; return one integer"),
+        (HypothesisOutOfRange(), "hypothesis returned 2; return a number from 0 to 1"),
+        (OneTask(), "gave one and the same task"),
+        (NotANumber(), "an outcome is NaN or infinite"),
+        (UndeclaredMask(), "set masks_queries=True"),
+        (NumpyRandomness(), "when it was compiled again"),
+        (KnowsOfTheBatch(), "behaves differently under vmap"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
+)
+def test_a_broken_family_is_refused_with_a_sentence(family, sentence):
+    with pytest.raises(ConformanceError) as caught:
+        check_family(family)
+    message = str(caught.value)
+    assert sentence in message
+    assert message.endswith(".") and "; " in message
+
+
+def test_the_family_that_the_broken_ones_are_made_from_is_sound():
+    check_family(Sound())
+
+
+def test_nothing_is_demanded_of_outcomes_after_the_end():
+    class NonsenseAfterTheEnd(Sound):
+        def step(self, state, query, task, *, key):
+            return StepResult(
+                None, jnp.full(1, jnp.nan), jnp.ones(2, bool), jnp.asarray(True)
+            )
+
+        def reset(self, task, *, key):
+            return _with(plain_reset(self.spec), "terminated", jnp.asarray(True))
+
+    check_family(NonsenseAfterTheEnd())
