@@ -1,0 +1,58 @@
+"""`icpe bounds`: what is known about the optimum of a family."""
+
+import dataclasses
+from typing import Annotated
+
+import tyro
+
+from icpe.cli.options import Seed, Settings
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Print what is known about the optimum of a family.
+
+    mean_queries and max_queries belong to the exact optimum, where it is known.
+    """
+
+    family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
+    """The family; set its parameter x by --family.x VALUE."""
+    error_prob: Annotated[
+        float | None, tyro.conf.arg(metavar="P", help_behavior_hint="")
+    ] = None
+    """Error probability, for bounds that depend on it."""
+    json: bool = False
+    """Print one line of JSON."""
+    seed: Seed = 0
+    """Seed, for bounds that are averaged over tasks."""
+    settings: Settings = dataclasses.field(default_factory=dict)
+
+
+def run(args: Args) -> int:
+    """Prints the bounds."""
+    from rich.table import Table
+
+    from icpe.cli.families import build_family
+    from icpe.cli.options import check_seed
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.cli.terminal import output, print_json
+    from icpe.evaluate.limits import limits
+    from icpe.evaluate.report import family_record
+    from icpe.tasks.registry import describe
+
+    check_seed(args.seed)
+    family = build_family(args.family, args.settings)
+    keep_compiled_programs()
+    known = limits(family, args.error_prob)
+    if args.json:
+        record = {"family": family_record(family), "error_prob": args.error_prob}
+        print_json(record | known)
+        return 0
+    console = output()
+    console.print(f"[bold]{describe(family)}[/]")
+    table = Table.grid(padding=(0, 2))
+    for name, value in known.items():
+        shown = "not known" if value is None else f"{value:.6g}"
+        table.add_row(name.replace("_", " "), shown)
+    console.print(table)
+    return 0

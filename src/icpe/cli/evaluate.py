@@ -1,0 +1,134 @@
+"""`icpe evaluate`: measure explorers on fresh tasks."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from icpe.cli.options import (
+    FamilyName,
+    Request,
+    Seed,
+    Settings,
+    check_seed,
+)
+
+_CURVE_EPISODES = 2_000
+_CURVE_ERROR_PROBS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
+_CURVE_PRICE_FACTORS = (8.0, 4.0, 2.0, 0.5, 0.25, 0.125)
+_CURVE_BUDGET_POINTS = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Measure accuracy and number of queries of explorers on the same fresh tasks.
+
+    Give exactly one of --error-prob, --budget and --price. Intervals are 95 %.
+    """
+
+    explorers: Annotated[
+        tyro.conf.Positional[tuple[str, ...]],
+        tyro.conf.arg(metavar="EXPLORER [EXPLORER ...]", help_behavior_hint=""),
+    ]
+    """Who is measured: names that `icpe baselines` lists, perhaps with
+    parameters, as in top-two:threshold=0.9."""
+    family: FamilyName = None
+    """The family the tasks come from."""
+    request: tyro.conf.OmitArgPrefixes[Request] = dataclasses.field(
+        default_factory=Request
+    )
+    episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 10_000
+    """Number of episodes of each explorer."""
+    seed: Seed = 0
+    """Seed of the tasks, the noise and the explorers."""
+    plot: Annotated[
+        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+    ] = None
+    """Draw accuracy against queries to FILE (.svg, .png or .pdf)."""
+    json: bool = False
+    """Print one line of JSON: an object, or a list if there are several explorers."""
+    settings: Settings = dataclasses.field(default_factory=dict)
+
+
+def run(args: Args) -> int:
+    """Measures and prints."""
+    from icpe.cli.explorers import resolve
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.evaluate import comparison_figure, evaluate, save_figure
+    from icpe.evaluate.plots import check_plot_path
+
+    check_seed(args.seed)
+    cast = resolve(args.explorers, args.family, args.settings)
+    if args.plot is not None:
+        check_plot_path(args.plot)
+    keep_compiled_programs()
+    reports = evaluate(
+        cast.explorers,
+        cast.family,
+        **args.request.keywords(),
+        episodes=args.episodes,
+        seed=args.seed,
+        progress=progress_meter(),
+    )
+    if args.plot is not None:
+        curves = _curves(args, cast, reports)
+        save_figure(comparison_figure(reports, curves), args.plot)
+    if args.json:
+        records = [report.to_dict() for report in reports]
+        print_json(records[0] if len(records) == 1 else records)
+    else:
+        output().print(report_table(reports))
+    return 0
+
+
+def report_table(reports):
+    """The main figures of some reports as a table for people."""
+    from rich.table import Table
+
+    table = Table(title=reports[0].title, title_justify="left", box=None)
+    table.add_column("explorer", style="bold")
+    for heading in ("accuracy", "95 %", "mean queries", "95 %", "max", "mean cost"):
+        table.add_column(heading, justify="right")
+    for report in reports:
+        accuracy_low, accuracy_high = report.accuracy_interval
+        queries_low, queries_high = report.mean_queries_interval
+        table.add_row(
+            report.explorer,
+            f"{report.accuracy:.4f}",
+            f"{accuracy_low:.4f}-{accuracy_high:.4f}",
+            f"{report.mean_queries:.3f}",
+            f"{queries_low:.3f}-{queries_high:.3f}",
+            str(report.max_queries),
+            f"{report.mean_cost:.3f}",
+        )
+    return table
+
+
+def _curves(args: Args, cast, reports):
+    """The explorers' curves around the requested operating point, which they hold."""
+    import numpy as np
+
+    from icpe.cli.terminal import progress_meter
+    from icpe.evaluate import sweep
+
+    request = args.request
+    grid: dict = {"max_queries": request.max_queries}
+    if request.budget is not None:
+        highest = min(cast.family.spec.horizon, 2 * request.budget)
+        points = np.geomspace(1, highest, _CURVE_BUDGET_POINTS).round().astype(int)
+        grid = {"budgets": sorted({int(n) for n in points} - {request.budget})}
+    elif request.price is not None:
+        grid["prices"] = [request.price * factor for factor in _CURVE_PRICE_FACTORS]
+    else:
+        grid["error_probs"] = [p for p in _CURVE_ERROR_PROBS if p != request.error_prob]
+    curves = sweep(
+        cast.explorers,
+        cast.family,
+        **grid,
+        episodes=min(args.episodes, _CURVE_EPISODES),
+        seed=args.seed,
+        progress=progress_meter(),
+    )
+    return {report.explorer: [report, *curves[report.explorer]] for report in reports}

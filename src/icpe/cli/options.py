@@ -1,0 +1,54 @@
+"""Options that several commands share."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import tyro
+
+from icpe.exceptions import InvalidParameterError
+
+Settings = Annotated[Mapping[str, str], tyro.conf.Suppress]
+"""The unparsed `--family.x` settings; filled by `icpe.cli.parsing.parse`."""
+
+FamilyName = Annotated[
+    str | None,
+    tyro.conf.arg(metavar="NAME", help_behavior_hint="(set its x by --family.x VALUE)"),
+]
+Seed = Annotated[int, tyro.conf.arg(metavar="N")]
+_LARGEST_SEED = 2**32 - 1
+
+
+def check_seed(seed: int) -> None:
+    """Raises one sentence unless the seed is a 32-bit unsigned number."""
+    if not 0 <= seed <= _LARGEST_SEED:
+        raise InvalidParameterError(
+            f"--seed must be between 0 and {_LARGEST_SEED}; got {seed}."
+        )
+
+
+def _optional(metavar: str) -> Any:
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What is asked of the explorer: one of the first three."""
+
+    error_prob: Annotated[float | None, _optional("P")] = None
+    """Stop as soon as the probability of a wrong answer is at most P."""
+    budget: Annotated[int | None, _optional("N")] = None
+    """Make exactly N queries, then answer."""
+    price: Annotated[float | None, _optional("C")] = None
+    """Maximize P(correct) - C * cost."""
+    max_queries: Annotated[int | None, _optional("N")] = None
+    """With --error-prob or --price: answer after N queries at the latest."""
+
+    def keywords(self) -> dict[str, Any]:
+        """The keyword arguments of `evaluate` and `OperatingPoint.at`."""
+        return dataclasses.asdict(self)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no regime was chosen."""
+        return (self.error_prob, self.budget, self.price) == (None, None, None)

@@ -1,0 +1,88 @@
+"""From words on the command line to the `Args` of a command."""
+
+import contextlib
+import dataclasses
+import io
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+import tyro
+
+from icpe.exceptions import InvalidParameterError
+
+Args = TypeVar("Args")
+
+_FAMILY_PREFIX = "--family."
+_BOX = re.compile(r"[│╭╮╰╯]|\x1b\[[0-9;]*m")
+_MEANT = re.compile(r"Perhaps you meant:\s+(--\S+)")
+_VALUE_ERROR = re.compile(r"Error parsing (\S+?):? .*from \[(.*?)\]")
+
+
+def parse(args_type: type[Args], words: Sequence[str], *, prog: str) -> Args | None:
+    """Fills a command's dataclass; None if help was asked for and printed.
+
+    Words `--family.x VALUE` or `--family.x=VALUE` go unparsed into the field
+    `settings`, since their types are known only once the family is.
+
+    Raises:
+        InvalidParameterError: the words do not fit, in one sentence.
+    """
+    words, settings = split_settings(words)
+    takes_settings = any(f.name == "settings" for f in dataclasses.fields(args_type))  # pyright: ignore[reportArgumentType]
+    if settings and not takes_settings:
+        raise InvalidParameterError(
+            f"{_FAMILY_PREFIX}{next(iter(settings))} has no meaning for {prog}, which "
+            "takes no family; leave it out."
+        )
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            args = tyro.cli(
+                args_type,
+                args=words,
+                prog=prog,
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+    except SystemExit as stop:
+        if not stop.code:
+            return None
+        raise InvalidParameterError(condense(complaint.getvalue(), prog)) from None
+    if takes_settings:
+        args = dataclasses.replace(args, settings=settings)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return args
+
+
+def split_settings(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Takes `--family.x VALUE` out of the words; hyphens in x become underscores.
+
+    A setting without a value, at the end or before another option, is "true".
+    """
+    rest, settings = [], {}
+    queue = list(words)
+    while queue:
+        word = queue.pop(0)
+        if not word.startswith(_FAMILY_PREFIX):
+            rest.append(word)
+            continue
+        name, equals, value = word.removeprefix(_FAMILY_PREFIX).partition("=")
+        if not equals:
+            value = queue.pop(0) if queue and queue[0][:2] != "--" else "true"
+        settings[name.replace("-", "_")] = value
+    return rest, settings
+
+
+def condense(complaint: str, prog: str) -> str:
+    """Turns tyro's boxed explanation into one sentence."""
+    lines = [_BOX.sub("", line).strip() for line in complaint.splitlines()]
+    body = []
+    for line in lines[1:]:
+        if body and (not line or line.startswith("─")):
+            break
+        body.append(line)
+    text = " ".join(filter(None, body))
+    if match := _VALUE_ERROR.search(text):
+        text = f"{match[1]} cannot be {match[2]}"
+    elif match := _MEANT.search(" ".join(lines)):
+        return f"{text}; did you mean {match[1]}? See {prog} --help."
+    return f"{text.rstrip('.')}; see {prog} --help."

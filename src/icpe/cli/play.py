@@ -1,0 +1,146 @@
+"""`icpe play`: one episode in the terminal."""
+
+import dataclasses
+import functools as ft
+from typing import Annotated
+
+import tyro
+
+from icpe.cli.options import (
+    FamilyName,
+    Request,
+    Seed,
+    Settings,
+    check_seed,
+)
+
+DEFAULT_ERROR_PROB = 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Watch one episode step by step, or answer the queries yourself.
+
+    Without --error-prob, --budget or --price the explorer stops at an error
+    probability of 0.05.
+    """
+
+    explorer: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPLORER")]
+    """Who asks: a name that `icpe baselines` lists, perhaps with
+    parameters, as in top-two:threshold=0.9."""
+    family: FamilyName = None
+    """The family to play."""
+    request: tyro.conf.OmitArgPrefixes[Request] = dataclasses.field(
+        default_factory=Request
+    )
+    human: bool = False
+    """You answer the queries; type quit to leave."""
+    seed: Seed = 0
+    """Seed of the task, the noise and the explorer."""
+    episode: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    """Show episode N of `icpe evaluate` with the same seed."""
+    json: bool = False
+    """Print the episode as one line of JSON instead."""
+    settings: Settings = dataclasses.field(default_factory=dict)
+
+
+def run(args: Args) -> int:
+    """Plays one episode."""
+    from icpe.cli.explorers import resolve
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.exceptions import InvalidParameterError
+    from icpe.types import OperatingPoint, check_at_least
+
+    check_seed(args.seed)
+    check_at_least("--episode", args.episode, 0)
+    if args.human and args.json:
+        raise InvalidParameterError(
+            "--human and --json cannot be combined; leave one of them out."
+        )
+    cast = resolve([args.explorer], args.family, args.settings)
+    request = args.request
+    if request.is_empty:
+        request = dataclasses.replace(request, error_prob=DEFAULT_ERROR_PROB)
+    point = OperatingPoint.at(cast.family.spec.horizon, **request.keywords())
+    keep_compiled_programs()
+    play = _play_with_person if args.human else _play_with_simulator
+    play(args, cast, point)
+    return 0
+
+
+def _play_with_simulator(args: Args, cast, point) -> None:
+    from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
+    from icpe.cli.terminal import output, print_json
+    from icpe.cli.view import EpisodeView
+    from icpe.tasks.registry import describe
+
+    console = output()
+    spec = cast.family.spec
+    view = EpisodeView(console, spec)
+    [(name, explorer)] = cast.explorers.items()
+    world = SimulatedWorld(cast.family, key=episode_key(args.seed, args.episode))
+    if not args.json:
+        console.print(f"[bold]{name}[/] plays {describe(cast.family)}")
+    end = run_episode(
+        explorer,
+        spec,
+        point,
+        world,
+        key=world.explorer_key,
+        on_turn=(lambda turn: None) if args.json else view.turn,
+    )
+    if args.json:
+        print_json(_record(name, cast.family, end, world.truth))
+    else:
+        view.end(end, world.truth)
+
+
+def _play_with_person(args: Args, cast, point) -> None:
+    import jax.random as jr
+    import numpy as np
+
+    from icpe.cli.contradictions import contradict
+    from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
+    from icpe.cli.person import Person, PersonLeft, check_person_can_play
+    from icpe.cli.terminal import output
+    from icpe.cli.view import EpisodeView
+    from icpe.tasks.registry import describe, family_name
+
+    console = output()
+    family = cast.family
+    spec = family.spec
+    key = episode_key(args.seed, args.episode)
+    first = SimulatedWorld(family, key=key).begin().outcome
+    check_person_can_play(spec, family_name(family), np.asarray(first))
+    view = EpisodeView(console, spec, show_query=False)
+    person = Person(spec, read=input, write=ft.partial(console.print, markup=False))
+    console.print(f"You are the {describe(family)}; type quit to leave.")
+    try:
+        end = run_episode(
+            cast.explorers[args.explorer],
+            spec,
+            point,
+            person,
+            key=jr.fold_in(key, 0),
+            on_turn=view.turn,
+            contradict=ft.partial(contradict, family),
+        )
+    except (PersonLeft, KeyboardInterrupt):
+        console.print("\nGoodbye.")
+        return
+    view.end(end, truth=None)
+
+
+def _record(name: str, family, end, truth: int) -> dict:
+    from icpe.evaluate.report import family_record
+
+    return {
+        "explorer": name,
+        "family": family_record(family),
+        "queries": [turn.query for turn in end.turns],
+        "outcomes": [turn.outcome.tolist() for turn in end.turns],
+        "stop_reason": end.stop_reason.name.lower(),
+        "recommendation": end.recommendation,
+        "hypothesis": truth,
+        "correct": end.recommendation == truth,
+    }

@@ -1,0 +1,97 @@
+"""What the commands write: tables, bars, progress and JSON."""
+
+import json
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from icpe.progress import AbstractProgress
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_HEIGHTS = "·▁▂▃▄▅▆▇█"
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+def output() -> Console:
+    """Where results go: standard output as it is now."""
+    return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+
+
+def print_json(value: Any) -> None:
+    """Prints one JSON value as one line, the last of standard output."""
+    print(json.dumps(value, allow_nan=False))
+
+
+def bar(fraction: float, width: int) -> str:
+    """A bar of Unicode blocks, `width` characters when the fraction is 1."""
+    eighths = round(min(max(fraction, 0.0), 1.0) * width * 8)
+    whole, rest = divmod(eighths, 8)
+    return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def skyline(belief: np.ndarray, width: int) -> str:
+    """A row of Unicode blocks, at most `width`, whose heights are the probabilities.
+
+    Neighbors share a block where there are more of them than blocks; the highest
+    block is full, and a dot is exactly nothing.
+    """
+    parts = np.array_split(belief, min(width, len(belief)))
+    heights = np.array([part.sum() for part in parts])
+    levels = np.ceil(8 * heights / heights.max()).astype(int)
+    return "".join(_HEIGHTS[level] for level in levels)
+
+
+def progress_meter() -> AbstractProgress:
+    """A moving bar if standard error is a terminal, plain lines otherwise."""
+    return _BarProgress() if sys.stderr.isatty() else _LineProgress()
+
+
+class _BarProgress(AbstractProgress):
+    """A bar that disappears when the work is done."""
+
+    def start(self, label: str, total: int) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=Console(file=sys.stderr),
+            transient=True,
+        )
+        self._task = self._progress.add_task(label, total=total)
+        self._progress.start()
+
+    def advance(self, amount: int) -> None:
+        self._progress.advance(self._task, amount)
+
+    def finish(self) -> None:
+        self._progress.stop()
+
+
+class _LineProgress(AbstractProgress):
+    """A line now and then; none for work that is soon done."""
+
+    def start(self, label: str, total: int) -> None:
+        self._label, self._total, self._done = label, total, 0
+        self._last_line = time.monotonic()
+
+    def advance(self, amount: int) -> None:
+        self._done += amount
+        if self._done == self._total:
+            return
+        if time.monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES:
+            self._last_line = time.monotonic()
+            print(f"{self._label}: {self._done} of {self._total}", file=sys.stderr)
+
+    def finish(self) -> None:
+        """The result that follows says enough."""

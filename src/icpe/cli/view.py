@@ -1,0 +1,103 @@
+"""How an episode looks in the terminal."""
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+
+from icpe.cli.episode import EpisodeEnd, Turn
+from icpe.cli.terminal import bar, skyline
+from icpe.tasks.base import TaskSpec
+
+_BAR_WIDTH = 24
+_NUM_BARS = 6
+_LIKELY = 0.1
+_SKYLINE_WIDTH = 64
+
+
+class EpisodeView:
+    """Shows turns and the end of an episode.
+
+    Args:
+        console: where to write.
+        spec: of the family that is played, for its names.
+        show_query: whether a turn repeats the query and its outcome.
+    """
+
+    def __init__(self, console: Console, spec: TaskSpec, *, show_query: bool = True):
+        self._console, self._spec, self._show_query = console, spec, show_query
+
+    def turn(self, turn: Turn) -> None:
+        """One query, its outcome and the belief after it."""
+        if self._show_query:
+            query = escape(self._spec.query_name(turn.query))
+            outcome = escape(describe_outcome(turn.outcome, self._spec))
+            self._console.print(
+                f"[bold]{turn.number:>3}.[/] query [cyan]{query}[/] → {outcome}"
+            )
+        if turn.belief is not None:
+            for line in belief_lines(turn.belief, self._spec):
+                self._console.print(f"       {line}")
+
+    def end(self, end: EpisodeEnd, truth: int | None) -> None:
+        """Why it stopped, the answer, and whether it is right."""
+        spec, console = self._spec, self._console
+        if end.recommendation is None:
+            console.print(
+                "[yellow]These answers contradict each other: no hypothesis fits them "
+                "all.[/] Start again if one was a slip."
+            )
+            return
+        count = len(end.turns)
+        console.print(
+            f"Stopped after {count} {'query' if count == 1 else 'queries'}: "
+            f"{end.stop_reason.sentence}."
+        )
+        answer = escape(spec.hypothesis_name(end.recommendation))
+        if truth is None:
+            console.print(f"The answer: [bold]{answer}[/].")
+        elif truth == end.recommendation:
+            console.print(f"The answer: [bold green]{answer}[/], which is right.")
+        else:
+            right = escape(spec.hypothesis_name(truth))
+            console.print(
+                f"The answer: [bold red]{answer}[/], which is wrong; it was {right}."
+            )
+
+
+def belief_lines(belief: np.ndarray, spec: TaskSpec) -> list[str]:
+    """Bars of the likely hypotheses, below a picture of all if they are many.
+
+    The bars stand in the order of the hypotheses, so that they do not jump from turn
+    to turn.
+    """
+    many = len(belief) > _NUM_BARS
+    lines = [f"[blue]{skyline(belief, _SKYLINE_WIDTH)}[/]"] if many else []
+    likeliest = np.argsort(-belief, kind="stable")[:_NUM_BARS]
+    shown = sorted(int(h) for h in likeliest if belief[h] >= _LIKELY or not many)
+    width = max((len(spec.hypothesis_name(h)) for h in shown), default=0)
+    lines += [
+        f"{escape(spec.hypothesis_name(h).rjust(width))} "
+        f"[blue]{bar(float(belief[h]), _BAR_WIDTH)}[/] {belief[h]:.3f}"
+        for h in shown
+    ]
+    num_others = int(np.sum(belief > 0)) - int(np.sum(belief[shown] > 0))
+    if num_others:
+        rest = max(0.0, float(1 - np.sum(belief[shown])))
+        noun, verb = ("other", "has") if shown else ("hypotheses", "share")
+        if shown and num_others > 1:
+            noun, verb = "others", "share"
+        lines.append(f"[dim]{num_others} {noun} {verb} {rest:.3f}[/]")
+    return lines
+
+
+def describe_outcome(outcome: np.ndarray, spec: TaskSpec) -> str:
+    """An outcome in the family's words."""
+    for word, value in spec.outcome_labels:
+        if np.allclose(outcome, value):
+            return word
+    names = spec.outcome_names or tuple(
+        f"outcome {i}" if spec.outcome_size > 1 else "outcome"
+        for i in range(spec.outcome_size)
+    )
+    pairs = zip(names, outcome.tolist(), strict=True)
+    return ", ".join(f"{name} {value:.3g}" for name, value in pairs)

@@ -1,0 +1,35 @@
+"""A way to call the command line inside the test process."""
+
+import dataclasses
+import json
+
+import pytest
+
+from icpe.cli.main import main
+
+
+@dataclasses.dataclass(frozen=True)
+class Called:
+    """What a call of the command line gave."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        """The value on the last line of standard output."""
+        return json.loads(self.out.splitlines()[-1])
+
+
+@pytest.fixture
+def icpe(capsys, monkeypatch, tmp_path):
+    """Runs `icpe` with the words of a text; the cache folder is a temporary one."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def call(words: str) -> Called:
+        status = main(words.split())
+        out, err = capsys.readouterr()
+        return Called(status, out, err)
+
+    return call

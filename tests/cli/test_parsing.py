@@ -1,0 +1,92 @@
+"""Words on the command line: what is taken out, what is filled, what is said."""
+
+import dataclasses
+from typing import Annotated
+
+import pytest
+import tyro
+
+from icpe.cli.options import Request, Settings, check_seed
+from icpe.cli.parsing import parse, split_settings
+from icpe.exceptions import InvalidParameterError
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Something."""
+
+    names: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="X")]
+    request: tyro.conf.OmitArgPrefixes[Request] = dataclasses.field(
+        default_factory=Request
+    )
+    episodes: int = 5
+    settings: Settings = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bare:
+    """Takes no family."""
+
+    json: bool = False
+
+
+def complaint(*words):
+    with pytest.raises(InvalidParameterError) as caught:
+        parse(Args, words, prog="icpe test")
+    return str(caught.value)
+
+
+def test_settings_are_taken_out_wherever_they_stand():
+    words = "a --family.num-arms 4 b --family.min_gap=-0.5 --json --family.fast"
+    rest, settings = split_settings(words.split())
+    assert rest == ["a", "b", "--json"]
+    assert settings == {"num_arms": "4", "min_gap": "-0.5", "fast": "true"}
+
+
+def test_a_negative_value_belongs_to_its_setting():
+    assert split_settings(["--family.x", "-1"]) == ([], {"x": "-1"})
+
+
+def test_words_fill_the_dataclass():
+    words = ["a", "b", "--error-prob", "0.1", "--max_queries=7", "--family.size", "3"]
+    args = parse(Args, words, prog="icpe test")
+    assert args == Args(
+        ("a", "b"), Request(error_prob=0.1, max_queries=7), settings={"size": "3"}
+    )
+
+
+def test_help_is_printed_and_gives_no_arguments(capsys):
+    assert parse(Args, ["--help"], prog="icpe test") is None
+    assert "--error-prob P" in capsys.readouterr().out
+
+
+def test_a_value_of_the_wrong_type_is_named():
+    text = complaint("a", "--error-prob", "small")
+    assert text == "--error-prob cannot be 'small'; see icpe test --help."
+
+
+def test_a_misspelled_option_is_named_with_the_one_that_was_meant():
+    text = complaint("a", "--eror-prob", "0.1")
+    assert text == (
+        "Unrecognized options: --eror-prob, 0.1; did you mean --error-prob? "
+        "See icpe test --help."
+    )
+
+
+def test_a_missing_value_is_named():
+    assert complaint("a", "--episodes").startswith(
+        "Missing value for argument '--episodes'"
+    )
+
+
+def test_family_settings_are_refused_where_there_is_no_family():
+    with pytest.raises(InvalidParameterError, match=r"--family\.size has no meaning"):
+        parse(Bare, ["--family.size", "3"], prog="icpe test")
+
+
+def test_seeds_are_32_bit_unsigned_numbers():
+    check_seed(0)
+    check_seed(2**32 - 1)
+    for seed in (-1, 2**32):
+        with pytest.raises(InvalidParameterError, match=f"got {seed}"):
+            check_seed(seed)

@@ -1,0 +1,85 @@
+"""What a person may type, and what is said when it makes no sense."""
+
+import numpy as np
+import pytest
+
+from icpe.cli.person import Person, PersonLeft, check_person_can_play, parse_outcome
+from icpe.exceptions import InvalidOutcomeError, UnsupportedError
+from icpe.tasks import BinarySearch, GaussianBandit, TaskSpec
+from icpe.testing.toy_tasks import Corridor, Lockers
+
+SEARCH = BinarySearch(size=8).spec
+BANDIT = GaussianBandit(num_arms=3).spec
+PAIR = TaskSpec(num_queries=1, num_hypotheses=2, outcome_size=2, horizon=1)
+
+
+@pytest.mark.parametrize(
+    "line, spec, outcome",
+    [
+        ("lower", SEARCH, (-1.0,)),
+        (" HIT ", SEARCH, (0.0,)),
+        ("hig", SEARCH, (1.0,)),
+        ("-1", SEARCH, (-1.0,)),
+        ("1.25", BANDIT, (1.25,)),
+        ("-3e-1", BANDIT, (-0.3,)),
+        ("1 2.5", PAIR, (1.0, 2.5)),
+        ("1, 2.5", PAIR, (1.0, 2.5)),
+    ],
+)
+def test_words_their_beginnings_and_numbers_are_understood(line, spec, outcome):
+    assert parse_outcome(line, spec) == outcome
+
+
+@pytest.mark.parametrize(
+    "line, spec, part",
+    [
+        ("", SEARCH, "Please answer lower, hit, higher"),
+        ("larger", SEARCH, "got 'larger'"),
+        ("0.5", SEARCH, "Please answer lower"),
+        ("h", SEARCH, "'h' may mean hit or higher"),
+        ("", BANDIT, "Please type a number"),
+        ("1 2", BANDIT, "Please type a number"),
+        ("nan", BANDIT, "Please type a number"),
+        ("1", PAIR, "Please type 2 numbers with spaces between"),
+    ],
+)
+def test_anything_else_is_refused_with_what_can_be_typed(line, spec, part):
+    with pytest.raises(InvalidOutcomeError, match=part):
+        parse_outcome(line, spec)
+
+
+def test_a_question_is_put_again_until_it_is_answered():
+    lines, said = iter(["what?", "higher"]), []
+    person = Person(SEARCH, read=lambda prompt: next(lines), write=said.append)
+    result = person.answer(3, 0)
+    assert result.outcome.tolist() == [1.0]
+    assert said[0] == said[2] == "1. Is your number 3? Answer lower, hit or higher."
+    assert "got 'what?'" in said[1]
+
+
+def leave_by_end_of_input(prompt):
+    raise EOFError
+
+
+@pytest.mark.parametrize("read", [lambda prompt: "Quit", leave_by_end_of_input])
+def test_a_person_may_leave(read):
+    person = Person(SEARCH, read=read, write=lambda line: None)
+    with pytest.raises(PersonLeft):
+        person.answer(3, 0)
+
+
+@pytest.mark.parametrize(
+    "spec, first, part",
+    [
+        (Lockers().spec, 0.0, "which queries are allowed"),
+        (Corridor().spec, 0.0, "end its episodes"),
+        (SEARCH, 1.0, "begin with an outcome"),
+    ],
+)
+def test_families_that_need_the_simulator_are_refused(spec, first, part):
+    with pytest.raises(UnsupportedError, match=part):
+        check_person_can_play(spec, "this", np.array([first]))
+
+
+def test_families_without_secrets_can_be_played():
+    check_person_can_play(SEARCH, "this", np.zeros(1))
