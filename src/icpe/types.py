@@ -66,11 +66,12 @@ class OperatingPoint(eqx.Module):
     The numbers are arrays, so that a grid of operating points is one `vmap` and a
     new price does not recompile; the regime is static, so that explorers branch on
     it in Python. `price` and `error_prob` are 0 where the regime does not use them.
+    A batch of operating points has leading axes.
     """
 
-    price: Scalar
-    error_prob: Scalar
-    max_queries: Index
+    price: Float[Array, "*batch"]
+    error_prob: Float[Array, "*batch"]
+    max_queries: Int[Array, "*batch"]
     regime: Regime = eqx.field(static=True)
 
     @staticmethod

@@ -58,7 +58,7 @@ class Believer(Sound):
     """A belief that changes, and memory that is not kept."""
 
     def init(self, spec, operating_point, first_outcome):
-        count = StepCount(jnp.zeros((), jnp.int32))
+        count = StepCount(jnp.zeros((), jnp.int32), spec.horizon)
         return count, Scratch(first_outcome), jnp.zeros(spec.num_hypotheses)
 
     def ask(self, state, query_mask, *, key):
@@ -68,7 +68,7 @@ class Believer(Sound):
         count, scratch, scores = state
         scratch = Scratch(scratch.value + outcome)
         scores = scores.at[query % scores.shape[0]].add(outcome[0])
-        return StepCount(count.value + 1), scratch, scores
+        return count.next(), scratch, scores
 
     def log_posterior(self, state):
         return jax.nn.log_softmax(state[2])
@@ -182,13 +182,13 @@ class UnevenStepCount(Sound):
     """Its step counter follows the outcome, which differs between episodes."""
 
     def init(self, spec, operating_point, first_outcome):
-        return StepCount(jnp.zeros((), jnp.int32))
+        return StepCount(jnp.zeros((), jnp.int32), spec.horizon)
 
     def ask(self, state, query_mask, *, key):
         return jnp.argmax(query_mask)
 
     def tell(self, state, query, outcome):
-        return StepCount(state.value + outcome[0].astype(jnp.int32))
+        return StepCount(state.value + outcome[0].astype(jnp.int32), state.bound)
 
     def log_posterior(self, state):
         return None

@@ -1,0 +1,23 @@
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import TypeCheckError
+
+from icpe.history import History
+
+
+def test_only_queries_before_the_length_were_made():
+    history = History(jnp.zeros(4, int), jnp.zeros((5, 2)), jnp.asarray(3))
+    assert history.made.tolist() == [True, True, True, False]
+
+
+def test_each_record_of_a_batch_has_its_own_length():
+    lengths = jnp.asarray([0, 2, 4])
+    history = History(jnp.zeros((3, 4), int), jnp.zeros((3, 5, 1)), lengths)
+    assert np.sum(history.made, axis=1).tolist() == [0, 2, 4]
+    assert history.made[1].tolist() == [True, True, False, False]
+
+
+def test_there_is_one_outcome_more_than_queries():
+    with pytest.raises(TypeCheckError):
+        History(jnp.zeros(4, int), jnp.zeros((4, 2)), jnp.asarray(3))
