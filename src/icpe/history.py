@@ -11,10 +11,17 @@ class StepCount(eqx.Module):
     """A step counter that is equal in all episodes of a lock-step batch.
 
     `rollout` maps over everything in an explorer's state except this, so that a
-    cache indexed by it is written by one slice and not by a scatter.
+    cache indexed by it is written by one slice and not by a scatter. It also keeps
+    `bound`, a static upper limit of `value`, as low as it knows, so that only the
+    part of a cache that may be filled is read.
     """
 
     value: Index
+    bound: int = eqx.field(static=True)
+
+    def next(self) -> "StepCount":
+        """The count after one more step."""
+        return StepCount(self.value + 1, self.bound)
 
 
 class Scratch(eqx.Module):

@@ -1,5 +1,7 @@
 """Run any explorer on a batch of tasks as one compiled program."""
 
+import dataclasses
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -40,7 +42,7 @@ class Ending(eqx.Module):
     log_posterior: Float[Array, "episodes hypotheses"] | None
 
     @property
-    def correct(self) -> Bool[Array, "episodes"]:
+    def correct(self) -> Bool[Array | np.ndarray, "episodes"]:
         """Whether the recommendation is the truth."""
         return self.recommendation == self.hypothesis
 
@@ -49,7 +51,7 @@ class Transcript(eqx.Module):
     """A batch of whole episodes: what was asked and seen, and how it ended.
 
     `history` has a leading axis `episodes`. `query_masks[:, t]` are the queries that
-    were allowed at step t; None for families that never mask.
+    were allowed at step t, all True after the end; None for families that never mask.
     """
 
     history: History
@@ -122,7 +124,7 @@ def rollout(
             ),
             query_masks=None
             if carry.query_masks is None
-            else carry.query_masks.at[:, t + 1].set(world.query_mask),
+            else carry.query_masks.at[:, t + 1].set(world.query_mask | ~made[:, None]),
             cost=carry.cost + jnp.where(made, costs[query], 0.0),
         )
 
@@ -144,14 +146,16 @@ def rollout(
         else None,
         cost=jnp.zeros(num_episodes),
     )
-    if full_length:
-        carry = lax.fori_loop(0, spec.horizon, lambda _, carry: advance(carry), carry)
-    else:
-        carry = lax.while_loop(
-            lambda carry: jnp.any(carry.stop_reason == StopReason.RUNNING),
-            advance,
-            carry,
-        )
+    for start, stop in _segments(spec.horizon):
+        carry = dataclasses.replace(carry, explorer=_with_bound(carry.explorer, stop))
+        if full_length:
+            carry = lax.fori_loop(start, stop, lambda _, carry: advance(carry), carry)
+        else:
+            carry = lax.while_loop(
+                lambda carry, stop=stop: (carry.step < stop) & _any_running(carry),
+                advance,
+                carry,
+            )
     num_queries = jnp.sum(carry.queries != STOP, axis=1, dtype=jnp.int32)
     return Transcript(
         history=History(carry.queries, carry.outcomes, num_queries),
@@ -209,6 +213,30 @@ class _LockStep:
         self.tell = jax.vmap(explorer.tell, in_axes=(axes, 0, 0), out_axes=axes)
         self.recommend = jax.vmap(explorer.recommend, in_axes=(axes,))
         self.log_posterior = jax.vmap(explorer.log_posterior, in_axes=(axes,))
+
+
+def _segments(horizon: int) -> list[tuple[int, int]]:
+    """Cuts long episodes into stretches of steps, each a loop of its own.
+
+    In each of them a tighter bound of the step count is known, so that early steps
+    need not read the empty end of a cache.
+    """
+    num_segments = max(1, min(4, horizon // 16))
+    cuts = [round(horizon * i / num_segments) for i in range(num_segments + 1)]
+    return list(itertools.pairwise(cuts))
+
+
+def _with_bound(state: PyTree, bound: int) -> PyTree:
+    """The state with a tighter bound in its step counters."""
+    return jax.tree.map(
+        lambda node: StepCount(node.value, bound) if _is_step_count(node) else node,
+        state,
+        is_leaf=_is_step_count,
+    )
+
+
+def _any_running(carry: _Carry) -> Bool[Array, ""]:
+    return jnp.any(carry.stop_reason == StopReason.RUNNING)
 
 
 def _is_step_count(node) -> bool:

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Networks on one sequence; they know no tasks."""

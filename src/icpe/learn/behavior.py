@@ -1,0 +1,117 @@
+"""How the explorer behaves while it learns: it explores, and ignores wishes to stop."""
+
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Bool, Float, Int
+
+from icpe.explorers.base import AbstractExplorer
+from icpe.explorers.neural import NeuralExplorer, NeuralState, PriceRange
+from icpe.learn.config import TrainConfig
+from icpe.tasks.base import TaskSpec
+from icpe.types import STOP, Index, OperatingPoint, PRNGKey, PyTree, Regime, Scalar
+
+
+class TrainingPoint(OperatingPoint):
+    """An operating point with the exploration rate of the episode."""
+
+    exploration: Scalar
+
+
+class BehaviorExplorer(AbstractExplorer):
+    """A neural explorer that makes random queries and ignores wishes to stop.
+
+    Each query is replaced by a random allowed one with the episode's exploration
+    rate; each wish to stop is ignored with probability `ignore_stop`.
+    """
+
+    explorer: NeuralExplorer
+    ignore_stop: Scalar
+
+    def init(
+        self,
+        spec: TaskSpec,
+        operating_point: OperatingPoint,
+        first_outcome: Float[Array, "outcome"],
+    ) -> PyTree:
+        """The inner explorer's state and the episode's exploration rate."""
+        assert isinstance(operating_point, TrainingPoint)
+        inner = self.explorer.init(spec, operating_point, first_outcome)
+        return inner, operating_point.exploration
+
+    def ask(
+        self, state: PyTree, query_mask: Bool[Array, "queries"], *, key: PRNGKey
+    ) -> Index:
+        """The inner explorer's choice, disturbed."""
+        inner, exploration = state
+        explore_key, query_key, ignore_key = jr.split(key, 3)
+        noise = jr.uniform(query_key, query_mask.shape)
+        random_query = jnp.argmax(jnp.where(query_mask, noise, -1.0))
+        explore = jr.uniform(explore_key) < exploration
+        greedy_query = self.explorer.best_query(inner, query_mask)
+        query = jnp.where(explore, random_query, greedy_query)
+        heeded = jr.uniform(ignore_key) >= self.ignore_stop
+        stop = self.explorer.wants_to_stop(inner, query_mask) & heeded
+        return jnp.where(stop, STOP, query)
+
+    def tell(
+        self, state: PyTree, query: Index, outcome: Float[Array, "outcome"]
+    ) -> PyTree:
+        """Passed on."""
+        inner, exploration = state
+        return self.explorer.tell(inner, query, outcome), exploration
+
+    def recommend(self, state: PyTree) -> Index:
+        """Passed on."""
+        return self.explorer.recommend(state[0])
+
+    def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"]:
+        """Passed on."""
+        inner: NeuralState = state[0]
+        return self.explorer.log_posterior(inner)
+
+
+def draw_points(
+    config: TrainConfig, spec: TaskSpec, prices: PriceRange, iteration, *, key: PRNGKey
+) -> TrainingPoint:
+    """A batch of operating points: what is asked of each episode.
+
+    A third has a price alone, a third a budget alone (log-uniform, price 0), a third
+    a price and a cap. Exploration rates spread geometrically over the batch.
+    """
+    size = config.batch_size
+    price_key, budget_key, kind_key = jr.split(key, 3)
+    log_low, log_high = jnp.log(prices.low), jnp.log(prices.high)
+    price = jnp.exp(jr.uniform(price_key, (size,), minval=log_low, maxval=log_high))
+    capped = jnp.exp(
+        jr.uniform(budget_key, (size,), maxval=jnp.log(spec.horizon + 1.0))
+    )
+    capped = jnp.clip(jnp.floor(capped), 1, spec.horizon).astype(jnp.int32)
+    kind = jr.randint(kind_key, (size,), 0, 3)
+    return TrainingPoint(
+        price=jnp.where(kind == 1, 0.0, price),
+        error_prob=jnp.zeros(size),
+        max_queries=jnp.where(kind == 0, spec.horizon, capped),
+        regime=Regime.MIXED,
+        exploration=_exploration(config, iteration),
+    )
+
+
+def _exploration(config: TrainConfig, iteration: Int[Array, ""]):
+    spread = jnp.geomspace(
+        config.exploration_high, config.exploration_low, config.batch_size
+    )
+    floor = 1.0 - progress(config, iteration) / max(config.exploration_anneal, 1e-6)
+    return jnp.maximum(spread, floor)
+
+
+def ignore_stop_probability(config: TrainConfig, iteration) -> Scalar:
+    """1 in the warm-up, then annealed to its final value."""
+    fraction = progress(config, iteration) / max(config.ignore_stop_anneal, 1e-6)
+    return jnp.maximum(config.ignore_stop_final, 1.0 - fraction)
+
+
+def progress(config: TrainConfig, iteration) -> Scalar:
+    """Fraction of training done since the warm-up, 0 during it."""
+    done = iteration - config.warmup_iterations
+    total = max(1, config.num_iterations - config.warmup_iterations)
+    return jnp.clip(done / total, 0.0, 1.0)

@@ -1,0 +1,138 @@
+"""Everything that can be chosen about training, with its meaning beside it."""
+
+import dataclasses
+
+from icpe.exceptions import InvalidParameterError
+from icpe.explorers.neural import NetConfig, PriceRange
+from icpe.nets.transformer import TransformerConfig
+from icpe.tasks.base import TaskSpec
+from icpe.types import check_at_least, check_positive
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig:
+    """Configuration of the universal learner.
+
+    One iteration plays `batch_size` episodes, puts them into the replay, and makes
+    `updates_per_iteration` gradient steps on minibatches from it.
+    """
+
+    num_iterations: int = 3000
+    """Iterations of play and update."""
+    batch_size: int = 512
+    """Episodes played in an iteration."""
+    minibatch_size: int = 512
+    """Episodes in a gradient step."""
+    updates_per_iteration: int = 3
+    """Gradient steps in an iteration."""
+    replay_size: int = 32768
+    """Episodes kept for replay; a multiple of batch_size."""
+    warmup_iterations: int = 300
+    """First iterations, with random queries and no stopping."""
+    learning_rate: float = 5e-4
+    """Peak step size of Adam."""
+    decay_fraction: float = 0.4
+    """Last part of training, over which the step size falls to a fiftieth."""
+    max_grad_norm: float = 1.0
+    """Largest global norm of each network's gradient."""
+    trace_decay: float = 0.9
+    """Lambda of the Watkins returns."""
+    target_rate: float = 0.01
+    """Polyak rate of the averaged networks, which ship."""
+    exploration_high: float = 0.4
+    """Largest exploration rate in a batch."""
+    exploration_low: float = 0.005
+    """Smallest exploration rate in a batch."""
+    exploration_anneal: float = 0.2
+    """Fraction of training over which exploration falls from 1 to its spectrum."""
+    ignore_stop_final: float = 0.2
+    """Probability that a wish to stop is ignored, after annealing."""
+    ignore_stop_anneal: float = 0.3
+    """Fraction of training over which that probability falls from 1."""
+    min_price: float = 0.0
+    """Smallest price trained for; 0 means 0.2 / horizon."""
+    max_price: float = 0.2
+    """Largest price trained for."""
+    width: int = 128
+    """Width of the Transformers."""
+    num_layers: int = 3
+    """Blocks in each Transformer."""
+    num_heads: int = 4
+    """Attention heads in a block."""
+    num_kv_heads: int = 1
+    """Heads of keys and values, shared by groups of attention heads."""
+    bfloat16: bool = False
+    """Multiply matrices in bfloat16."""
+    summary: bool = True
+    """Give tokens the counts and mean outcomes of the queries so far."""
+    log_every: int = 50
+    """Iterations in one compiled chunk, between two lines of the log."""
+    seed: int = 0
+    """Seed of everything random in training."""
+
+    def __post_init__(self):
+        for name in _COUNTS:
+            check_at_least(name, getattr(self, name), 1)
+        check_at_least("warmup_iterations", self.warmup_iterations, 0)
+        check_at_least("min_price", self.min_price, 0.0)
+        for name in ("learning_rate", "max_grad_norm", "max_price", "target_rate"):
+            check_positive(name, getattr(self, name))
+        for name in _FRACTIONS:
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise InvalidParameterError(
+                    f"{name} must lie in [0, 1]; got {getattr(self, name)}."
+                )
+        if not 0.0 < self.exploration_low <= self.exploration_high < 1.0:
+            raise InvalidParameterError(
+                "exploration_low and exploration_high must satisfy 0 < low <= high < "
+                f"1; got {self.exploration_low} and {self.exploration_high}."
+            )
+        if self.replay_size % self.batch_size:
+            raise InvalidParameterError(
+                f"replay_size must be a multiple of batch_size {self.batch_size}; "
+                f"got {self.replay_size}."
+            )
+        if not self.min_price < self.max_price:
+            raise InvalidParameterError(
+                f"min_price must be below max_price {self.max_price}; "
+                f"got {self.min_price}."
+            )
+        _ = self.net_config
+
+    @property
+    def net_config(self) -> NetConfig:
+        """The networks' part of the configuration."""
+        transformer = TransformerConfig(
+            width=self.width,
+            num_layers=self.num_layers,
+            num_heads=self.num_heads,
+            num_kv_heads=self.num_kv_heads,
+            bfloat16=self.bfloat16,
+        )
+        return NetConfig(transformer, self.summary)
+
+    def prices(self, spec: TaskSpec) -> PriceRange:
+        """The trained price range for a family."""
+        return PriceRange(self.min_price or 0.2 / spec.horizon, self.max_price)
+
+    @property
+    def num_updates(self) -> int:
+        """Gradient steps in the whole training."""
+        return self.num_iterations * self.updates_per_iteration
+
+
+_COUNTS = (
+    "num_iterations",
+    "batch_size",
+    "minibatch_size",
+    "updates_per_iteration",
+    "replay_size",
+    "log_every",
+)
+_FRACTIONS = (
+    "decay_fraction",
+    "trace_decay",
+    "exploration_anneal",
+    "ignore_stop_final",
+    "ignore_stop_anneal",
+)

@@ -1,0 +1,114 @@
+"""Losses on one episode; batch them with `vmap`.
+
+Positions run from 0 (before any query) to the horizon; position t is reached if t
+queries were made. D_t is the history at position t.
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from icpe.explorers.neural import Estimates
+from icpe.learn.replay import Experience
+from icpe.tasks.base import TaskSpec
+
+
+class Weighted(eqx.Module):
+    """A sum of errors and the weight it is to be divided by."""
+
+    total: Float[Array, ""]
+    weight: Float[Array, ""]
+
+
+def inference_loss(
+    log_posterior: Float[Array, "positions hypotheses"], experience: Experience
+) -> Weighted:
+    """Cross-entropy of the inference net at every position reached.
+
+    Its minimizer is the exact posterior P(h | D_t), whatever policy made D_t.
+    """
+    positions = jnp.arange(log_posterior.shape[0])
+    reached = (positions <= experience.length).astype(jnp.float32)
+    error = -log_posterior[:, experience.hypothesis]
+    return Weighted(jnp.sum(error * reached), jnp.sum(reached))
+
+
+def query_loss(
+    gain: Float[Array, "positions queries"],
+    targets: Float[Array, "steps"],
+    experience: Experience,
+) -> Weighted:
+    """Squared error of the gain at every query made."""
+    queries = experience.queries.astype(jnp.int32)
+    made = (jnp.arange(queries.shape[0]) < experience.length).astype(jnp.float32)
+    chosen = jnp.take_along_axis(
+        gain[:-1], jnp.maximum(queries, 0)[:, None], axis=1
+    )[:, 0]
+    return Weighted(jnp.sum(jnp.square(chosen - targets) * made), jnp.sum(made))
+
+
+def gain_targets(
+    online: Estimates,
+    target: Estimates,
+    experience: Experience,
+    spec: TaskSpec,
+    *,
+    trace_decay: float,
+) -> Float[Array, "steps"]:
+    """Watkins lambda-returns of Q(D_t, a_t), less the value S(D_t) of stopping.
+
+    V(D) = max(S(D), max_a Q(D, a)) from the target networks, the query selected by
+    the online network (double Q); V = S at the end of the budget, where no query is
+    allowed, and after the family ended the episode. The return
+
+        G_t = -price * cost(a_t) + (1 - l_t) V(D_{t+1}) + l_t G_{t+1}
+
+    follows the episode with weight l_t = trace_decay as long as the next query taken
+    is the greedy one and stopping is not (Watkins & Dayan 1992; van Hasselt 2010).
+    """
+    queries = experience.queries.astype(jnp.int32)
+    num_steps = queries.shape[0]
+    positions = jnp.arange(num_steps + 1)
+    stop_value = target.stop_value
+
+    selected, allowed = _greedy_query(online.gain, experience.query_masks)
+    gain = jnp.take_along_axis(target.gain, selected[:, None], axis=1)[:, 0]
+    must_stop = (positions >= experience.max_queries) | ~allowed
+    stops = must_stop
+    if spec.can_stop:
+        stops = must_stop | ((gain <= 0) & (experience.price > 0))
+    value = stop_value + jnp.where(stops, 0.0, gain)
+
+    made = positions[:-1] < experience.length
+    ended = experience.terminated & (positions[1:] == experience.length)
+    follows = made & (queries == selected[:-1]) & ~stops[:-1]
+    next_follows = jnp.concatenate([follows[1:], jnp.zeros((1,), bool)])
+    trace = jnp.where(ended, 0.0, trace_decay * next_follows)
+    next_value = jnp.where(ended, stop_value[1:], value[1:])
+    cost = experience.price * spec.cost_array[jnp.maximum(queries, 0)]
+    returns = _discounted_sum((1.0 - trace) * next_value - cost, trace)
+    return returns - stop_value[:-1]
+
+
+def _greedy_query(
+    gain: Float[Array, "positions queries"],
+    masks: Bool[Array, "positions queries"] | None,
+) -> tuple[Int[Array, "positions"], Bool[Array, "positions"]]:
+    """The best allowed query at each position, and whether there is one."""
+    if masks is None:
+        return jnp.argmax(gain, axis=1), jnp.ones(gain.shape[0], bool)
+    return jnp.argmax(jnp.where(masks, gain, -jnp.inf), axis=1), jnp.any(masks, axis=1)
+
+
+def _discounted_sum(
+    x: Float[Array, "steps"], discount: Float[Array, "steps"]
+) -> Float[Array, "steps"]:
+    """G_t = x_t + discount_t * G_{t+1}, with G = 0 after the end."""
+
+    def combine(later, earlier):
+        (x_later, d_later), (x_now, d_now) = later, earlier
+        return x_now + d_now * x_later, d_now * d_later
+
+    sums, _ = lax.associative_scan(combine, (x, discount), reverse=True)
+    return sums

@@ -1,0 +1,86 @@
+"""Replay of whole episodes, stored compactly."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from icpe.history import History
+from icpe.rollout import Transcript
+from icpe.types import OperatingPoint, PRNGKey, StopReason
+
+
+class Experience(eqx.Module):
+    """Episodes as the losses need them, along a leading axis.
+
+    Networks are not stored: posteriors, values and targets are recomputed at each
+    update, so old episodes never carry old opinions.
+    """
+
+    queries: Int[Array, "*episodes steps"]
+    outcomes: Float[Array, "*episodes steps+1 outcome"]
+    length: Int[Array, "*episodes"]
+    terminated: Bool[Array, "*episodes"]
+    hypothesis: Int[Array, "*episodes"]
+    price: Float[Array, "*episodes"]
+    max_queries: Int[Array, "*episodes"]
+    query_masks: Bool[Array, "*episodes steps+1 queries"] | None
+
+    @staticmethod
+    def of(transcript: Transcript, points: OperatingPoint) -> "Experience":
+        """The experience in a transcript and what was asked of its episodes."""
+        history, ending = transcript.history, transcript.ending
+        return Experience(
+            queries=history.queries.astype(jnp.int16),
+            outcomes=history.outcomes,
+            length=history.length,
+            terminated=ending.stop_reason == StopReason.TERMINATED,
+            hypothesis=ending.hypothesis.astype(jnp.int32),
+            price=points.price,
+            max_queries=points.max_queries,
+            query_masks=transcript.query_masks,
+        )
+
+    @property
+    def history(self) -> History:
+        """The queries and outcomes."""
+        return History(self.queries.astype(jnp.int32), self.outcomes, self.length)
+
+
+class Replay(eqx.Module):
+    """A ring of episodes; `added` counts all that were ever put in."""
+
+    episodes: Experience
+    added: Int[Array, ""]
+
+    @staticmethod
+    def empty(like: Experience, capacity: int) -> "Replay":
+        """Room for `capacity` episodes shaped like the given batch."""
+        episodes = jax.tree.map(
+            lambda leaf: jnp.zeros((capacity, *leaf.shape[1:]), leaf.dtype), like
+        )
+        return Replay(episodes, jnp.zeros((), jnp.int32))
+
+    @property
+    def capacity(self) -> int:
+        """How many episodes fit."""
+        return self.episodes.length.shape[0]
+
+    def add(self, batch: Experience) -> "Replay":
+        """Overwrites the oldest episodes; the capacity is a multiple of the batch."""
+        size = batch.length.shape[0]
+        slot = self.added % self.capacity
+        episodes = jax.tree.map(
+            lambda ring, new: lax.dynamic_update_slice_in_dim(ring, new, slot, 0),
+            self.episodes,
+            batch,
+        )
+        return Replay(episodes, self.added + size)
+
+    def sample(self, size: int, *, key: PRNGKey) -> Experience:
+        """Uniform draws with replacement from what has been added."""
+        filled = jnp.minimum(self.added, self.capacity)
+        index = jr.randint(key, (size,), 0, filled)
+        return jax.tree.map(lambda ring: ring[index], self.episodes)

@@ -1,0 +1,192 @@
+"""The universal learner: one model for every price and every budget."""
+
+import functools as ft
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import optax
+from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Float, Int
+
+from icpe.explorers.neural import ExplorerNets, NeuralExplorer
+from icpe.learn.behavior import BehaviorExplorer, draw_points, ignore_stop_probability
+from icpe.learn.config import TrainConfig
+from icpe.learn.losses import gain_targets, inference_loss, query_loss
+from icpe.learn.replay import Experience, Replay
+from icpe.rollout import rollout
+from icpe.tasks.base import AbstractTaskFamily
+from icpe.types import PRNGKey, PyTree
+
+
+class LearnerState(eqx.Module):
+    """All that training carries from one iteration to the next."""
+
+    nets: ExplorerNets
+    averaged: ExplorerNets
+    optimizer: PyTree
+    replay: Replay
+    iteration: Int[Array, ""]
+    key: PRNGKey
+
+
+class Metrics(eqx.Module):
+    """What one iteration reports.
+
+    `accuracy` and `mean_queries` are those of the exploring behavior, not of the
+    explorer that ships.
+    """
+
+    inference_loss: Float[Array, ""]
+    query_loss: Float[Array, ""]
+    grad_norm: Float[Array, ""]
+    accuracy: Float[Array, ""]
+    mean_queries: Float[Array, ""]
+
+
+class UniversalLearner(eqx.Module):
+    """Q-learning with a learned posterior, conditioned on price and budget."""
+
+    family: AbstractTaskFamily
+    config: TrainConfig = eqx.field(static=True)
+    mesh: Mesh | None = eqx.field(static=True, default=None)
+
+    def init(
+        self, *, key: PRNGKey, nets: ExplorerNets | None = None
+    ) -> LearnerState:
+        """A fresh state, with new networks or with given ones to fine-tune."""
+        net_key, key = jr.split(key)
+        spec = self.family.spec
+        if nets is None:
+            nets = ExplorerNets(
+                spec, self.config.net_config, self.config.prices(spec), key=net_key
+            )
+        like = jax.eval_shape(lambda key: self._play(nets, 0, key)[0], key)
+        return LearnerState(
+            nets=nets,
+            averaged=jax.tree.map(jnp.copy, nets),
+            optimizer=jax.vmap(self._optimizer.init)(_parameters(nets)),
+            replay=Replay.empty(like, self.config.replay_size),
+            iteration=jnp.zeros((), jnp.int32),
+            key=key,
+        )
+
+    def step(self, state: LearnerState) -> tuple[LearnerState, Metrics]:
+        """One iteration: play, remember, and learn from what is remembered."""
+        key, play_key, learn_key = jr.split(state.key, 3)
+        experience, played = self._play(state.nets, state.iteration, play_key)
+        replay = state.replay.add(experience)
+
+        def update(carry, key):
+            minibatch = self._spread(replay.sample(self.config.minibatch_size, key=key))
+            return self._update(*carry, minibatch)
+
+        update_keys = jr.split(learn_key, self.config.updates_per_iteration)
+        carry = (state.nets, state.averaged, state.optimizer)
+        (nets, averaged, optimizer), losses = lax.scan(update, carry, update_keys)
+        state = LearnerState(
+            nets, averaged, optimizer, replay, state.iteration + 1, key
+        )
+        return state, Metrics(**jax.tree.map(jnp.mean, losses), **played)
+
+    def explorer(self, state: LearnerState) -> NeuralExplorer:
+        """The explorer that ships: the Polyak-averaged networks."""
+        return NeuralExplorer(state.averaged)
+
+    def _play(self, nets: ExplorerNets, iteration, key: PRNGKey):
+        """Episodes of the exploring explorer, at random operating points."""
+        config = self.config
+        point_key, episode_key = jr.split(key)
+        points = draw_points(
+            config, self.family.spec, nets.prices, iteration, key=point_key
+        )
+        explorer = BehaviorExplorer(
+            NeuralExplorer(nets.for_play()), ignore_stop_probability(config, iteration)
+        )
+        keys, points = self._spread((jr.split(episode_key, config.batch_size), points))
+        transcript = rollout(
+            explorer, self.family, points, keys=keys, full_length=True
+        )
+        ending = transcript.ending
+        played = {
+            "accuracy": jnp.mean(ending.correct),
+            "mean_queries": jnp.mean(ending.num_queries),
+        }
+        return Experience.of(transcript, points), played
+
+    def _update(self, nets, averaged, optimizer, minibatch: Experience):
+        """One gradient step of both networks, and of their average."""
+        asked = (minibatch.history, minibatch.price, minibatch.max_queries)
+        target = averaged.along(*asked)
+        make_targets = ft.partial(
+            gain_targets, spec=self.family.spec, trace_decay=self.config.trace_decay
+        )
+
+        def loss(nets: ExplorerNets):
+            online = nets.along(*asked)
+            targets = jax.vmap(make_targets)(
+                lax.stop_gradient(online), target, minibatch
+            )
+            inference = jax.vmap(inference_loss)(online.log_posterior, minibatch)
+            query = jax.vmap(query_loss)(online.gain, targets, minibatch)
+            losses = {
+                "inference_loss": _mean(inference),
+                "query_loss": _mean(query),
+            }
+            return losses["inference_loss"] + losses["query_loss"], losses
+
+        gradient, losses = eqx.filter_grad(loss, has_aux=True)(nets)
+        gradient = _parameters(gradient)
+        updates, optimizer = jax.vmap(self._optimizer.update)(
+            gradient, optimizer, _parameters(nets)
+        )
+        nets = eqx.apply_updates(nets, updates)
+        averaged = _polyak(averaged, nets, self.config.target_rate)
+        losses["grad_norm"] = optax.global_norm(gradient)
+        return (nets, averaged, optimizer), losses
+
+    def _spread(self, tree: PyTree) -> PyTree:
+        """Lays the leading axis of every leaf out over the devices of the mesh."""
+        if self.mesh is None:
+            return tree
+        sharding = NamedSharding(self.mesh, PartitionSpec(*self.mesh.axis_names))
+        return lax.with_sharding_constraint(tree, sharding)
+
+    @property
+    def _optimizer(self) -> optax.GradientTransformation:
+        """Adam with warm-up and decay; applied to each network on its own."""
+        config = self.config
+        total = config.num_updates
+        rise = min(300, max(1, total // 10))
+        fall = max(1, int(config.decay_fraction * total))
+        schedule = optax.join_schedules(
+            [
+                optax.linear_schedule(0.0, config.learning_rate, rise),
+                optax.constant_schedule(config.learning_rate),
+                optax.linear_schedule(
+                    config.learning_rate, 0.02 * config.learning_rate, fall
+                ),
+            ],
+            [rise, max(rise, total - fall)],
+        )
+        return optax.chain(
+            optax.clip_by_global_norm(config.max_grad_norm), optax.adam(schedule)
+        )
+
+
+def _parameters(nets: ExplorerNets) -> PyTree:
+    return eqx.filter(nets, eqx.is_inexact_array)
+
+
+def _mean(losses) -> Float[Array, ""]:
+    return jnp.sum(losses.total) / jnp.maximum(jnp.sum(losses.weight), 1.0)
+
+
+def _polyak(averaged: ExplorerNets, nets: ExplorerNets, rate: float) -> ExplorerNets:
+    return jax.tree.map(
+        lambda old, new: old + rate * (new - old) if eqx.is_array(old) else old,
+        averaged,
+        nets,
+    )

@@ -1,0 +1,41 @@
+"""How an outcome becomes part of a token; a replaceable part of the networks."""
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from icpe.nets.transformer import linear
+from icpe.types import PRNGKey
+
+
+class AbstractOutcomeEncoder(eqx.Module):
+    """Maps one normalized outcome to a vector of the Transformer's width.
+
+    It sees one outcome at a time and no history; where the outcome has structure
+    (an image patch), the structure belongs here.
+    """
+
+    @abc.abstractmethod
+    def __call__(self, outcome: Float[Array, "outcome"]) -> Float[Array, "width"]:
+        """The outcome's share of the token."""
+
+
+class LinearEncoder(AbstractOutcomeEncoder):
+    """A linear map in full float32, so that close outcomes stay apart."""
+
+    layer: eqx.nn.Linear
+
+    def __init__(self, outcome_size: int, width: int, *, key: PRNGKey):
+        self.layer = linear(outcome_size, width, key=key)
+
+    def __call__(self, outcome: Float[Array, "outcome"]) -> Float[Array, "width"]:
+        """W x + b."""
+        return precise(self.layer, outcome)
+
+
+def precise(layer: eqx.nn.Linear, x: Float[Array, "in"]) -> Float[Array, "out"]:
+    """A linear layer in true float32, where accelerators would round its input."""
+    return jnp.matmul(x, layer.weight.T, precision=lax.Precision.HIGHEST) + layer.bias

@@ -1,0 +1,92 @@
+"""From tokens to numbers at every step: embedding, Transformer, head.
+
+One module class serves as inference net and as query net. The two are held as a
+`SequenceNet` with a leading axis of 2, so that they share every kernel by `vmap`.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jax import lax
+from jaxtyping import Array, Float
+
+from icpe.history import StepCount
+from icpe.nets.encoders import AbstractOutcomeEncoder, precise
+from icpe.nets.tokens import Token
+from icpe.nets.transformer import (
+    Cache,
+    CausalTransformer,
+    TransformerConfig,
+    linear,
+)
+from icpe.types import PRNGKey
+
+
+class SequenceNet(eqx.Module):
+    """A causal Transformer over tokens with conditioning at each of them.
+
+    Embedding and head are computed in true float32: rounding there would blur
+    outcomes and probabilities, whatever the Transformer between does.
+    """
+
+    query_embedding: Float[Array, "queries width"]
+    outcome_encoder: AbstractOutcomeEncoder
+    summary_embedding: eqx.nn.Linear | None
+    condition_embedding: eqx.nn.Linear
+    transformer: CausalTransformer
+    head: eqx.nn.Linear
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        outcome_encoder: AbstractOutcomeEncoder,
+        *,
+        num_queries: int,
+        num_tokens: int,
+        summary_size: int,
+        condition_size: int,
+        output_size: int,
+        key: PRNGKey,
+    ):
+        keys = jr.split(key, 5)
+        width = config.width
+        self.query_embedding = jr.normal(keys[0], (num_queries, width))
+        self.outcome_encoder = outcome_encoder
+        self.summary_embedding = (
+            linear(summary_size, width, key=keys[1]) if summary_size else None
+        )
+        self.condition_embedding = linear(condition_size, width, key=keys[2])
+        self.transformer = CausalTransformer(config, num_tokens, key=keys[3])
+        self.head = linear(width, output_size, gain=0.1, key=keys[4])
+
+    def __call__(
+        self, tokens: Token, condition: Float[Array, "tokens condition"]
+    ) -> Float[Array, "tokens output"]:
+        """Outputs at every token of a sequence, in one parallel pass."""
+        features = self.transformer(jax.vmap(self.embed)(tokens, condition))
+        return jax.vmap(lambda x: precise(self.head, x))(features)
+
+    def step(
+        self,
+        token: Token,
+        condition: Float[Array, "condition"],
+        cache: Cache,
+        position: StepCount,
+    ) -> tuple[Float[Array, "output"], Cache]:
+        """Output at one more token, given the cache of those before it."""
+        embedded = self.embed(token, condition)
+        features, cache = self.transformer.step(embedded, cache, position)
+        return precise(self.head, features), cache
+
+    def embed(
+        self, token: Token, condition: Float[Array, "condition"]
+    ) -> Float[Array, "width"]:
+        """One token as the Transformer's input, before its position is added."""
+        x = jnp.matmul(
+            token.query, self.query_embedding, precision=lax.Precision.HIGHEST
+        )
+        x = x + self.outcome_encoder(token.outcome)
+        if self.summary_embedding is not None:
+            x = x + precise(self.summary_embedding, token.summary)
+        return jax.nn.gelu(x + precise(self.condition_embedding, condition))

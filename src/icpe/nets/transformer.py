@@ -1,0 +1,247 @@
+"""A causal Transformer, over a whole sequence at once or one token at a time.
+
+Both passes compute the same function; a test ties them together. Modules are written
+for one sequence and are vmapped.
+"""
+
+import dataclasses
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jax import lax
+from jaxtyping import Array, Float
+
+from icpe.exceptions import InvalidParameterError
+from icpe.history import StepCount
+from icpe.types import PRNGKey, check_at_least
+
+
+@dataclasses.dataclass(frozen=True)
+class TransformerConfig:
+    """Size and arithmetic of a causal Transformer."""
+
+    width: int = 128
+    """Size of a token's representation."""
+    num_layers: int = 3
+    """Number of blocks."""
+    num_heads: int = 4
+    """Attention heads in a block; must divide the width."""
+    num_kv_heads: int = 1
+    """Heads of keys and values, shared by groups of attention heads: fewer make the
+    cache smaller and rollouts faster (Ainslie et al. 2023); must divide num_heads."""
+    bfloat16: bool = False
+    """Multiply matrices in bfloat16; parameters and residuals stay float32."""
+
+    def __post_init__(self):
+        for name in ("width", "num_layers", "num_heads", "num_kv_heads"):
+            check_at_least(name, getattr(self, name), 1)
+        for name, whole in (("num_heads", "width"), ("num_kv_heads", "num_heads")):
+            if getattr(self, whole) % getattr(self, name):
+                raise InvalidParameterError(
+                    f"{name} must divide {whole} {getattr(self, whole)}; "
+                    f"got {getattr(self, name)}."
+                )
+
+    @property
+    def head_size(self) -> int:
+        """Size of one head."""
+        return self.width // self.num_heads
+
+    @property
+    def compute_dtype(self):
+        """The dtype of matrix products."""
+        return jnp.bfloat16 if self.bfloat16 else jnp.float32
+
+
+KeysOrValues = Float[Array, "capacity kv_heads head"]
+
+
+class Cache(eqx.Module):
+    """Keys and values of the tokens seen so far, one pair of arrays per block."""
+
+    keys: tuple[KeysOrValues, ...]
+    values: tuple[KeysOrValues, ...]
+
+
+class Heads(eqx.Module):
+    """What one token, or a sequence of them, brings to attention."""
+
+    query: Float[Array, "*tokens heads head"]
+    key: Float[Array, "*tokens kv_heads head"]
+    value: Float[Array, "*tokens kv_heads head"]
+
+
+class Block(eqx.Module):
+    """Pre-LN block of GPT-2: attention, then a two-layer perceptron with GELU."""
+
+    attention_norm: eqx.nn.LayerNorm
+    attend: eqx.nn.Linear
+    project: eqx.nn.Linear
+    perceptron_norm: eqx.nn.LayerNorm
+    expand: eqx.nn.Linear
+    contract: eqx.nn.Linear
+    config: TransformerConfig = eqx.field(static=True)
+
+    def __init__(self, config: TransformerConfig, *, key: PRNGKey):
+        width = config.width
+        keys = jr.split(key, 4)
+        shrink = 1 / math.sqrt(2 * config.num_layers)
+        packed = width + 2 * config.num_kv_heads * config.head_size
+        self.attention_norm = eqx.nn.LayerNorm(width)
+        self.attend = linear(width, packed, key=keys[0])
+        self.project = linear(width, width, gain=shrink, key=keys[1])
+        self.perceptron_norm = eqx.nn.LayerNorm(width)
+        self.expand = linear(width, 4 * width, key=keys[2])
+        self.contract = linear(4 * width, width, gain=shrink, key=keys[3])
+        self.config = config
+
+    def heads(self, x: Float[Array, "width"]) -> Heads:
+        """Query, keys and values of one token."""
+        config, dtype = self.config, self.config.compute_dtype
+        packed = _apply(self.attend, self.attention_norm(x), dtype, dtype)
+        packed = packed.reshape(-1, config.head_size)
+        query, key, value = jnp.split(
+            packed, [config.num_heads, config.num_heads + config.num_kv_heads]
+        )
+        return Heads(query, key, value)
+
+    def finish(
+        self, x: Float[Array, "width"], attended: Float[Array, "heads head"]
+    ) -> Float[Array, "width"]:
+        """The rest of the block, once attention has been paid."""
+        dtype = self.config.compute_dtype
+        x = x + _apply(self.project, attended.reshape(-1), dtype, jnp.float32)
+        hidden = _apply(self.expand, self.perceptron_norm(x), dtype, dtype)
+        return x + _apply(self.contract, jax.nn.gelu(hidden), dtype, jnp.float32)
+
+
+class CausalTransformer(eqx.Module):
+    """Blocks with learned positions, from embedded tokens to normalized features."""
+
+    positions: Float[Array, "capacity width"]
+    blocks: tuple[Block, ...]
+    final_norm: eqx.nn.LayerNorm
+    config: TransformerConfig = eqx.field(static=True)
+
+    def __init__(self, config: TransformerConfig, capacity: int, *, key: PRNGKey):
+        position_key, *block_keys = jr.split(key, 1 + config.num_layers)
+        self.positions = 0.02 * jr.normal(position_key, (capacity, config.width))
+        self.blocks = tuple(Block(config, key=block_key) for block_key in block_keys)
+        self.final_norm = eqx.nn.LayerNorm(config.width)
+        self.config = config
+
+    def __call__(
+        self, tokens: Float[Array, "tokens width"]
+    ) -> Float[Array, "tokens width"]:
+        """Features of every token, each seeing itself and what came before."""
+        x = tokens + self.positions[: tokens.shape[0]]
+        for block in self.blocks:
+            heads = jax.vmap(block.heads)(x)
+            x = jax.vmap(block.finish)(x, _attend_all(heads))
+        return jax.vmap(self.final_norm)(x)
+
+    def init_cache(self) -> Cache:
+        """An empty cache."""
+        config = self.config
+        shape = (self.positions.shape[0], config.num_kv_heads, config.head_size)
+        empty = tuple(
+            jnp.zeros(shape, config.compute_dtype) for _ in range(config.num_layers)
+        )
+        return Cache(keys=empty, values=empty)
+
+    def step(
+        self, token: Float[Array, "width"], cache: Cache, position: StepCount
+    ) -> tuple[Float[Array, "width"], Cache]:
+        """Features of the token at `position`, given the cache of those before it."""
+        x = token + self.positions[position.value]
+        all_keys, all_values = [], []
+        for block, keys, values in zip(
+            self.blocks, cache.keys, cache.values, strict=True
+        ):
+            heads = block.heads(x)
+            keys = _write(keys, heads.key, position)
+            values = _write(values, heads.value, position)
+            x = block.finish(x, _attend_one(heads.query, keys, values, position))
+            all_keys.append(keys)
+            all_values.append(values)
+        return self.final_norm(x), Cache(tuple(all_keys), tuple(all_values))
+
+
+def _attend_all(heads: Heads) -> Float[Array, "tokens heads head"]:
+    """Causal attention of every token, by a flash kernel where there is one."""
+    num_tokens = heads.query.shape[0]
+    if jax.default_backend() != "gpu" or heads.query.dtype != jnp.bfloat16:
+        return jax.nn.dot_product_attention(
+            heads.query, heads.key, heads.value, is_causal=True
+        )
+    padding = (0, -num_tokens % 8), (0, 0), (0, 0)
+    query, key, value = (
+        jnp.pad(x, padding)[None] for x in (heads.query, heads.key, heads.value)
+    )
+    attended = jax.nn.dot_product_attention(
+        query, key, value, is_causal=True, implementation="cudnn"
+    )
+    return attended[0, :num_tokens]
+
+
+def _attend_one(
+    query: Float[Array, "heads head"],
+    keys: KeysOrValues,
+    values: KeysOrValues,
+    position: StepCount,
+) -> Float[Array, "heads head"]:
+    """Attention of the newest token to all that are cached, itself included.
+
+    Written as products and sums, which compilers fuse into one pass over the cache.
+    """
+    num_kv_heads, head_size = keys.shape[1:]
+    query = query.reshape(num_kv_heads, -1, head_size).astype(jnp.float32)
+    keys = keys[: position.bound + 1, :, None].astype(jnp.float32)
+    values = values[: position.bound + 1, :, None].astype(jnp.float32)
+    seen = jnp.arange(keys.shape[0]) <= position.value
+    scores = jnp.sum(query * keys, axis=-1) / math.sqrt(head_size)
+    scores = jnp.where(seen[:, None, None], scores, -jnp.inf)
+    weights = jax.nn.softmax(scores, axis=0)  # (length, kv_heads, group)
+    return jnp.sum(weights[..., None] * values, axis=0).reshape(-1, head_size)
+
+
+def _write(
+    cached: KeysOrValues, new: Float[Array, "kv_heads head"], position: StepCount
+) -> KeysOrValues:
+    return lax.dynamic_update_index_in_dim(cached, new, position.value, 0)
+
+
+def linear(
+    in_size: int, out_size: int, *, gain: float = 1.0, key: PRNGKey
+) -> eqx.nn.Linear:
+    """A linear layer with normal weights of variance gain² / in_size, zero bias."""
+    layer = eqx.nn.Linear(in_size, out_size, key=key)
+    weight = gain / math.sqrt(in_size) * jr.normal(key, (out_size, in_size))
+    return eqx.tree_at(
+        lambda layer: (layer.weight, layer.bias), layer, (weight, jnp.zeros(out_size))
+    )
+
+
+def _apply(layer: eqx.nn.Linear, x: Array, dtype, out_dtype) -> Array:
+    """The layer in the compute dtype, its result in another."""
+    product = jnp.matmul(
+        x.astype(dtype), layer.weight.astype(dtype).T, preferred_element_type=out_dtype
+    )
+    return product + layer.bias.astype(out_dtype)
+
+
+def in_compute_dtype(transformer: CausalTransformer) -> CausalTransformer:
+    """The same function with its matrices rounded once, for use inside a loop."""
+    dtype = transformer.config.compute_dtype
+
+    def matrices(t):
+        layers = (
+            (block.attend, block.project, block.expand, block.contract)
+            for block in t.blocks
+        )
+        return [layer.weight for row in layers for layer in row]
+
+    return eqx.tree_at(matrices, transformer, replace_fn=lambda w: w.astype(dtype))
