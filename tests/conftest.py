@@ -2,6 +2,7 @@
 # ruff: noqa: E402
 
 import os
+import tempfile
 
 # Two workers share two cores, so each keeps to one; set before numpy is imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -22,7 +23,14 @@ install_import_hook(
 jax.config.update("jax_platforms", "cpu")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
-jax.config.update("jax_enable_compilation_cache", False)
+
+# Most of the time goes into compiling, so compiled programs are kept for the next run.
+jax.config.update(
+    "jax_compilation_cache_dir",
+    os.path.join(tempfile.gettempdir(), "icpe-test-compilations"),
+)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 # The same examples in every run; the first of them may compile, so no deadline.
 hypothesis.settings.register_profile(
@@ -35,8 +43,12 @@ def pytest_configure(config):
     """Sets the compiler's flags, which are read when the first program is compiled.
 
     Fast tests spend their time compiling, so they do not optimize (half the time to
-    compile, twice the time to run); slow tests do.
+    compile, twice the time to run); slow tests do. Two workers may meet while one
+    writes a compiled program; then the other compiles it itself.
     """
+    config.addinivalue_line(
+        "filterwarnings", "ignore:Error reading persistent compilation cache"
+    )
     flags = "--xla_cpu_multi_thread_eigen=false"
     if config.option.markexpr == "not slow":
         flags += " --xla_backend_optimization_level=0"
