@@ -66,7 +66,7 @@ def test_a_person_who_thinks_of_7_is_found_out(icpe, person):
     called = icpe(f"{SEARCH} --human")
     assert called.status == 0
     assert "The answer: 7." in called.out
-    assert "Is your number" in called.out
+    assert "Keep one of 0 .. 7 in mind" in called.out
 
 
 def test_a_person_who_hits_is_found_out_at_once(icpe, person):

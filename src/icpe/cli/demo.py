@@ -61,7 +61,7 @@ def _find_the_best_arm(console, number: int, seed: int) -> None:
 
 
 def _compare(console, number: int, seed: int) -> None:
-    from icpe.cli.evaluate import report_table
+    from icpe.cli.evaluate import print_reports
     from icpe.cli.terminal import progress_meter
     from icpe.evaluate import evaluate
     from icpe.explorers import make_explorer
@@ -81,7 +81,7 @@ def _compare(console, number: int, seed: int) -> None:
         seed=seed,
         progress=progress_meter(),
     )
-    console.print(report_table(reports))
+    print_reports(console, reports)
     uniform, top_two = reports
     saved = 1 - top_two.mean_queries / uniform.mean_queries
     console.print(

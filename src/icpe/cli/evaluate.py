@@ -79,17 +79,22 @@ def run(args: Args) -> int:
         records = [report.to_dict() for report in reports]
         print_json(records[0] if len(records) == 1 else records)
     else:
-        output().print(report_table(reports))
+        print_reports(output(), reports)
     return 0
 
 
-def report_table(reports):
-    """The main figures of some reports as a table for people."""
+def print_reports(console, reports) -> None:
+    """Prints the main figures of some reports as a table for people.
+
+    Costs have a column only where they are not simply the number of queries.
+    """
     from rich.table import Table
 
-    table = Table(title=reports[0].title, title_justify="left", box=None)
-    table.add_column("explorer", style="bold")
-    for heading in ("accuracy", "95 %", "mean queries", "95 %", "max", "mean cost"):
+    with_cost = any(report.mean_cost != report.mean_queries for report in reports)
+    table = Table(box=None)
+    table.add_column("explorer", style="bold", no_wrap=True)
+    headings = ("accuracy", "95 %", "queries", "95 %", "most", "cost")
+    for heading in headings if with_cost else headings[:-1]:
         table.add_column(heading, justify="right")
     for report in reports:
         accuracy_low, accuracy_high = report.accuracy_interval
@@ -97,13 +102,14 @@ def report_table(reports):
         table.add_row(
             report.explorer,
             f"{report.accuracy:.4f}",
-            f"{accuracy_low:.4f}-{accuracy_high:.4f}",
+            f"{accuracy_low:.3f}-{accuracy_high:.3f}",
             f"{report.mean_queries:.3f}",
-            f"{queries_low:.3f}-{queries_high:.3f}",
+            f"{queries_low:.2f}-{queries_high:.2f}",
             str(report.max_queries),
-            f"{report.mean_cost:.3f}",
+            *([f"{report.mean_cost:.3f}"] if with_cost else []),
         )
-    return table
+    console.print(reports[0].title)
+    console.print(table)
 
 
 def _curves(args: Args, cast, reports):

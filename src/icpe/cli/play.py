@@ -114,7 +114,12 @@ def _play_with_person(args: Args, cast, point) -> None:
     check_person_can_play(spec, family_name(family), np.asarray(first))
     view = EpisodeView(console, spec, show_query=False)
     person = Person(spec, read=input, write=ft.partial(console.print, markup=False))
-    console.print(f"You are the {describe(family)}; type quit to leave.")
+    first_name = spec.hypothesis_name(0)
+    last_name = spec.hypothesis_name(spec.num_hypotheses - 1)
+    console.print(
+        f"[bold]{args.explorer}[/] questions you: {describe(family)}\n"
+        f"Keep one of {first_name} .. {last_name} in mind; type quit to leave."
+    )
     try:
         end = run_episode(
             cast.explorers[args.explorer],

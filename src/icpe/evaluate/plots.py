@@ -6,6 +6,7 @@ global changes and no window system is needed.
 
 import os
 import tempfile
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +27,8 @@ SUFFIXES = (".svg", ".png", ".pdf")
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _INK = "#444444"
+_TITLE_WIDTH = 64
+_SHOWN_TAIL = 0.005
 _SUBTITLE: Any = {"fontsize": 9, "color": _INK, "loc": "left"}
 
 
@@ -53,7 +56,9 @@ def comparison_figure(
     if with_survival:
         draw_survival(axes[1], reports)
         axes[1].set_title(f"at {_describe_request(reports[0])}", **_SUBTITLE)
-    figure.suptitle(reports[0].title, fontsize=10, color=_INK)
+    title = textwrap.shorten(reports[0].title, 2 * _TITLE_WIDTH, placeholder=" ...")
+    lines = textwrap.fill(title, _TITLE_WIDTH * len(axes))
+    figure.suptitle(lines, fontsize=10, color=_INK)
     return figure
 
 
@@ -98,7 +103,10 @@ def draw_accuracy(
 
 
 def draw_survival(axes: Axes, reports: Sequence[Report]) -> None:
-    """Draws P(number of queries > t) as a staircase, one per report."""
+    """Draws P(number of queries > t) as a staircase, one per report.
+
+    The axis ends where the largest of them has all but vanished.
+    """
     for i, report in enumerate(reports):
         axes.step(
             range(len(report.survival)),
@@ -110,7 +118,8 @@ def draw_survival(axes: Axes, reports: Sequence[Report]) -> None:
         )
     axes.set_xlabel("number of queries t")
     axes.set_ylabel("P(more than t queries)")
-    axes.set_xlim(left=0)
+    last = [int(np.sum(np.array(r.survival) > _SHOWN_TAIL)) for r in reports]
+    axes.set_xlim(0, 1.1 * max(last, default=1) + 1)
     axes.set_ylim(0, 1.02)
     _tidy(axes)
     _name_lines(axes, "upper right")
