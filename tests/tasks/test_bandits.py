@@ -1,0 +1,104 @@
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+import scipy.stats
+
+from icpe.exceptions import InvalidParameterError
+from icpe.tasks import DeterministicBandit, GaussianBandit
+from icpe.testing import check_family
+
+ALARM = 1e-6
+"""Probability of a false alarm of each statistical test."""
+
+
+def draw(family, number, seed=0):
+    keys = jr.split(jr.key(seed), number)
+    return np.asarray(jax.jit(jax.vmap(lambda key: family.sample_task(key=key)))(keys))
+
+
+@pytest.mark.parametrize(
+    "family", [GaussianBandit(num_arms=3), DeterministicBandit(num_arms=3)]
+)
+def test_a_bandit_conforms(family):
+    check_family(family)
+
+
+def test_the_means_have_the_law_of_uniforms_given_the_gap_by_closed_form():
+    # Uniforms on [0, R]^K restricted to "the best leads by g" have the constant
+    # density on that set, so P(best <= x) = ((x - g) / (R - g))^K, the others are
+    # independent and uniform on [0, best - g], and every arm is the best equally often.
+    family = GaussianBandit(num_arms=3, min_gap=0.3, max_mean=1.0)
+    means = draw(family, 3000)
+    order = np.argsort(means, axis=1)
+    best = np.take_along_axis(means, order[:, -1:], 1)[:, 0]
+    others = np.take_along_axis(means, order[:, :-1], 1) / (best[:, None] - 0.3)
+    others = np.random.default_rng(0).permuted(others, axis=1)
+    level = ((best - 0.3) / 0.7) ** 3
+    assert (best - np.sort(means, 1)[:, -2]).min() >= 0.3 - 1e-6
+    for values in (level, others[:, 0], others[:, 1]):
+        assert scipy.stats.kstest(values, "uniform").pvalue > ALARM
+    assert abs(np.corrcoef(others.T)[0, 1]) < 5 / np.sqrt(3000)
+    assert scipy.stats.chisquare(np.bincount(order[:, -1])).pvalue > ALARM
+
+
+def test_the_means_have_the_law_of_uniforms_given_the_gap_by_rejection():
+    family = GaussianBandit(num_arms=4, min_gap=0.2, max_mean=1.0)
+    means = np.sort(draw(family, 2000), 1)
+    uniforms = np.sort(np.random.default_rng(1).random((20000, 4)), 1)
+    kept = uniforms[uniforms[:, -1] - uniforms[:, -2] >= 0.2][:2000]
+    assert len(kept) == 2000
+    for statistic in (
+        lambda x: x[:, -1],
+        lambda x: x[:, -2],
+        lambda x: x[:, 0],
+        lambda x: x[:, -1] - x[:, -2],
+    ):
+        result = scipy.stats.ks_2samp(statistic(means), statistic(kept))
+        assert result.pvalue > ALARM  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_rewards_are_normal_around_the_mean_of_the_pulled_arm():
+    family = GaussianBandit(num_arms=3, noise=0.5)
+    means = jnp.asarray([0.1, 1.0, 0.4])
+    rewards = jax.jit(
+        jax.vmap(lambda key: family.step(None, jnp.asarray(2), means, key=key).outcome)
+    )(jr.split(jr.key(0), 3000))[:, 0]
+    assert scipy.stats.kstest((rewards - 0.4) / 0.5, "norm").pvalue > ALARM
+    assert int(family.hypothesis(means)) == 1
+
+
+def test_the_range_of_the_means_grows_with_the_arms_unless_it_is_given():
+    assert GaussianBandit(num_arms=5).mean_range == pytest.approx(2.0)
+    assert GaussianBandit(num_arms=5, max_mean=1.0).mean_range == 1.0
+
+
+def test_one_pull_of_a_deterministic_arm_reveals_its_mean():
+    family = DeterministicBandit(num_arms=3)
+    means = jnp.asarray([0.1, 0.9, 0.4])
+    for arm in range(3):
+        result = family.step(None, jnp.asarray(arm), means, key=jr.key(0))
+        assert result.outcome.tolist() == [means[arm]]
+    assert int(family.hypothesis(means)) == 1
+    assert family.spec.horizon == 3
+    values = draw(family, 1000)
+    assert scipy.stats.kstest(values.ravel(), "uniform").pvalue > ALARM
+
+
+@pytest.mark.parametrize(
+    ("family", "bad"),
+    [
+        (GaussianBandit, {"num_arms": 1}),
+        (GaussianBandit, {"noise": 0.0}),
+        (GaussianBandit, {"min_gap": -0.1}),
+        (GaussianBandit, {"max_mean": -1.0}),
+        (GaussianBandit, {"horizon": 0}),
+        (GaussianBandit, {"min_gap": 1.0, "max_mean": 1.0}),
+        (DeterministicBandit, {"num_arms": 1}),
+        (DeterministicBandit, {"horizon": -1}),
+    ],
+)
+def test_an_impossible_parameter_is_refused(family, bad):
+    with pytest.raises(InvalidParameterError, match=next(iter(bad))):
+        family(**bad)
