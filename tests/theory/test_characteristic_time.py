@@ -1,4 +1,5 @@
 import time
+from typing import Any, cast
 
 import cvxpy
 import jax
@@ -24,7 +25,7 @@ def float64():
 
 def solve(problem):
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
-    return problem.value
+    return cast(float, problem.value)
 
 
 def oracle(means, information):
@@ -36,12 +37,12 @@ def oracle(means, information):
     weights = cvxpy.Variable(len(means), nonneg=True)
     level = cvxpy.Variable()
     scale = (np.max(means) - np.sort(means)[-2]) ** 2
-    bounds = [
+    bounds: list[Any] = [
         level <= information(weights[best], weights[arm], arm) / scale
         for arm in range(len(means))
         if arm != best
     ]
-    problem = cvxpy.Problem(cvxpy.Maximize(level), [cvxpy.sum(weights) == 1, *bounds])
+    problem = cvxpy.Problem(cvxpy.Maximize(level), [*bounds, cvxpy.sum(weights) == 1])
     return 1 / (solve(problem) * scale)
 
 
