@@ -9,7 +9,7 @@ import pytest
 
 from icpe.evaluate import evaluate, sweep
 from icpe.exceptions import InvalidParameterError, OperatingPointError
-from icpe.explorers.base import AbstractExplorer
+from icpe.explorers import AbstractExplorer, make_explorer
 from icpe.progress import AbstractProgress
 from icpe.tasks import BinarySearch
 from icpe.types import STOP, Regime
@@ -126,6 +126,16 @@ def test_a_sweep_gives_each_explorer_one_report_per_point_in_order():
     assert [report.budget for report in curves["scan"]] == [1, 2, 3]
     accuracies = [report.accuracy for report in curves["scan"]]
     assert accuracies == [(numbers(3, 200) <= n).mean() for n in (1, 2, 3)]
+
+
+def test_a_sweep_leaves_out_what_an_explorer_does_not_serve():
+    explorers = {"uniform": make_explorer("uniform", FAMILY)}
+    assert sweep(explorers, FAMILY, prices=[0.1], episodes=8) == {"uniform": []}
+
+
+def test_a_sweep_refuses_points_that_nobody_could_serve():
+    with pytest.raises(OperatingPointError, match="horizon 3; got 4"):
+        sweep({"scan": Scan()}, FAMILY, budgets=[1, 4], episodes=8)
 
 
 def test_progress_hears_every_episode_once():

@@ -31,10 +31,9 @@ class Args:
         tyro.conf.Positional[tuple[str, ...]],
         tyro.conf.arg(metavar="EXPLORER [EXPLORER ...]", help_behavior_hint=""),
     ]
-    """Who is measured: names that `icpe baselines` lists, perhaps with
-    parameters, as in top-two:threshold=0.9."""
+    """Who is measured: a trained explorer's file, or a name from `icpe baselines`."""
     family: FamilyName = None
-    """The family the tasks come from."""
+    """The family the tasks come from; that of the file if left out."""
     request: tyro.conf.OmitArgPrefixes[Request] = dataclasses.field(
         default_factory=Request
     )

@@ -1,13 +1,17 @@
 """From EXPLORER words on the command line to explorers and the family they play.
 
-The one place that knows what an EXPLORER can be.
+The one place that knows what an EXPLORER can be: the file of a trained explorer, or
+the name of a baseline.
 """
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from icpe.artifact import Artifact
 from icpe.cli.families import build_family, convert
-from icpe.exceptions import InvalidParameterError
+from icpe.evaluate import Contender
+from icpe.exceptions import InvalidParameterError, UnsupportedError
 from icpe.explorers import (
     AbstractExplorer,
     explorer_names,
@@ -15,14 +19,16 @@ from icpe.explorers import (
     make_explorer,
 )
 from icpe.tasks import AbstractTaskFamily
-from icpe.tasks.registry import family_names
+from icpe.tasks.registry import describe, family_names
+
+SUFFIX = ".safetensors"
 
 
 @dataclasses.dataclass(frozen=True)
 class Cast:
-    """Explorers by name, and the family they are to play."""
+    """Explorers by the words that named them, and the family they are to play."""
 
-    explorers: Mapping[str, AbstractExplorer]
+    explorers: Mapping[str, Contender]
     family: AbstractTaskFamily
 
 
@@ -32,30 +38,65 @@ def resolve(
     """Finds explorers and family.
 
     Args:
-        words: baselines, as NAME or NAME:parameter=value,parameter=value.
-        family_name: the family to play.
+        words: files, and baselines as NAME or NAME:parameter=value,parameter=value.
+        family_name: the family to play; that of the files if None.
         settings: its unparsed parameters.
 
     Raises:
         UnknownNameError: an explorer, family or parameter does not exist.
         UnsupportedError: an explorer cannot serve the family.
+        ArtifactError: a file cannot be used.
         InvalidParameterError: nothing to run, or no family.
     """
     if not words:
         raise InvalidParameterError(
-            f"EXPLORER is missing; name one or more of {', '.join(explorer_names())}."
+            "EXPLORER is missing; give the file of a trained one, or one or more of "
+            f"{', '.join(explorer_names())}."
         )
     if len(set(words)) < len(words):
         raise InvalidParameterError(
             f"An explorer may be named only once; got {' '.join(words)}."
         )
-    if family_name is None:
+    files = {word: Artifact.load(word) for word in words if _is_file(word)}
+    family = _family(files, family_name, settings)
+    for word, artifact in files.items():
+        _check_fit(word, artifact, family)
+    explorers: dict[str, Contender] = {
+        word: files[word] if word in files else _baseline(word, family)
+        for word in words
+    }
+    return Cast(explorers, family)
+
+
+def _is_file(word: str) -> bool:
+    return word.endswith(SUFFIX) or Path(word).is_file()
+
+
+def _family(
+    files: Mapping[str, Artifact], name: str | None, settings: Mapping[str, str]
+) -> AbstractTaskFamily:
+    if name is not None:
+        return build_family(name, settings)
+    if settings:
         raise InvalidParameterError(
-            "--family is missing; a baseline serves several families, so name one of "
-            f"{', '.join(family_names())}."
+            f"--family.{next(iter(settings))} needs --family NAME, the family it "
+            "belongs to."
         )
-    family = build_family(family_name, settings)
-    return Cast({word: _baseline(word, family) for word in words}, family)
+    for artifact in files.values():
+        return artifact.family
+    raise InvalidParameterError(
+        "--family is missing; a baseline serves several families, so name one of "
+        f"{', '.join(family_names())}."
+    )
+
+
+def _check_fit(word: str, artifact: Artifact, family: AbstractTaskFamily) -> None:
+    """Networks fit families whose queries, outcomes and horizon are the same."""
+    if artifact.family.spec != family.spec:
+        raise UnsupportedError(
+            f"{word} was trained for {describe(artifact.family)} and cannot play "
+            f"{describe(family)}; train one for it."
+        )
 
 
 def _baseline(word: str, family: AbstractTaskFamily) -> AbstractExplorer:

@@ -26,10 +26,9 @@ class Args:
     """
 
     explorer: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPLORER")]
-    """Who asks: a name that `icpe baselines` lists, perhaps with
-    parameters, as in top-two:threshold=0.9."""
+    """Who asks: a trained explorer's file, or a name from `icpe baselines`."""
     family: FamilyName = None
-    """The family to play."""
+    """The family to play; that of the file if left out."""
     request: tyro.conf.OmitArgPrefixes[Request] = dataclasses.field(
         default_factory=Request
     )
@@ -46,10 +45,11 @@ class Args:
 
 def run(args: Args) -> int:
     """Plays one episode."""
+    from icpe import evaluate as evaluation
     from icpe.cli.explorers import resolve
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.exceptions import InvalidParameterError
-    from icpe.types import OperatingPoint, check_at_least
+    from icpe.types import check_at_least
 
     check_seed(args.seed)
     check_at_least("--episode", args.episode, 0)
@@ -61,41 +61,41 @@ def run(args: Args) -> int:
     request = args.request
     if request.is_empty:
         request = dataclasses.replace(request, error_prob=DEFAULT_ERROR_PROB)
-    point = OperatingPoint.at(cast.family.spec.horizon, **request.keywords())
+    contender = cast.explorers[args.explorer]
+    player = evaluation.Request(**request.keywords()).put_to(contender, cast.family)
     keep_compiled_programs()
     play = _play_with_person if args.human else _play_with_simulator
-    play(args, cast, point)
+    play(args, cast.family, player)
     return 0
 
 
-def _play_with_simulator(args: Args, cast, point) -> None:
+def _play_with_simulator(args: Args, family, player) -> None:
     from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
     from icpe.cli.terminal import output, print_json
     from icpe.cli.view import EpisodeView
     from icpe.tasks.registry import describe
 
     console = output()
-    spec = cast.family.spec
+    spec = family.spec
     view = EpisodeView(console, spec)
-    [(name, explorer)] = cast.explorers.items()
-    world = SimulatedWorld(cast.family, key=episode_key(args.seed, args.episode))
+    world = SimulatedWorld(family, key=episode_key(args.seed, args.episode))
     if not args.json:
-        console.print(f"[bold]{name}[/] plays {describe(cast.family)}")
+        console.print(f"[bold]{args.explorer}[/] plays {describe(family)}")
     end = run_episode(
-        explorer,
+        player.explorer,
         spec,
-        point,
+        player.operating_point,
         world,
         key=world.explorer_key,
         on_turn=(lambda turn: None) if args.json else view.turn,
     )
     if args.json:
-        print_json(_record(name, cast.family, end, world.truth))
+        print_json(_record(args.explorer, family, end, world.truth))
     else:
         view.end(end, world.truth)
 
 
-def _play_with_person(args: Args, cast, point) -> None:
+def _play_with_person(args: Args, family, player) -> None:
     import jax.random as jr
     import numpy as np
 
@@ -107,7 +107,6 @@ def _play_with_person(args: Args, cast, point) -> None:
     from icpe.tasks.registry import describe, family_name
 
     console = output()
-    family = cast.family
     spec = family.spec
     key = episode_key(args.seed, args.episode)
     first = SimulatedWorld(family, key=key).begin().outcome
@@ -122,9 +121,9 @@ def _play_with_person(args: Args, cast, point) -> None:
     )
     try:
         end = run_episode(
-            cast.explorers[args.explorer],
+            player.explorer,
             spec,
-            point,
+            player.operating_point,
             person,
             key=jr.fold_in(key, 0),
             on_turn=view.turn,

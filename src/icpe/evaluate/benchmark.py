@@ -1,21 +1,28 @@
 """Run explorers on the same fresh tasks and report how well they did."""
 
+import contextlib
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 
 import jax.random as jr
 
+from icpe.artifact import Artifact
 from icpe.evaluate.metrics import QUANTILES, Tally
 from icpe.evaluate.report import Report, family_record
+from icpe.exceptions import OperatingPointError
 from icpe.explorers.base import AbstractExplorer
 from icpe.progress import AbstractProgress, NoProgress
 from icpe.rollout import rollout_chunks
 from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import OperatingPoint, check_at_least
+from icpe.types import OperatingPoint, Regime, check_at_least
+
+Contender = AbstractExplorer | Artifact
+"""Who can be evaluated: a trained explorer looks up its price in its artifact."""
 
 
 def evaluate(
-    explorers: Mapping[str, AbstractExplorer],
+    explorers: Mapping[str, Contender],
     family: AbstractTaskFamily,
     *,
     error_prob: float | None = None,
@@ -48,22 +55,22 @@ def evaluate(
             out of range, or an explorer cannot serve it.
     """
     check_at_least("episodes", episodes, 1)
-    request = _Request(error_prob, budget, price, max_queries)
-    point = request.operating_point(family)
+    request = Request(error_prob, budget, price, max_queries)
+    ready = {name: request.put_to(it, family) for name, it in explorers.items()}
     progress = NoProgress() if progress is None else progress
     reports = []
-    for name, explorer in explorers.items():
+    for name, player in ready.items():
         progress.start(name, episodes)
         try:
-            tally = _tally(explorer, family, point, episodes, seed, progress)
+            tally = _tally(player, family, episodes, seed, progress)
         finally:
             progress.finish()
-        reports.append(_report(name, family, request, seed, tally))
+        reports.append(_report(name, family, request, player, seed, tally))
     return reports
 
 
 def sweep(
-    explorers: Mapping[str, AbstractExplorer],
+    explorers: Mapping[str, Contender],
     family: AbstractTaskFamily,
     *,
     error_probs: Sequence[float] = (),
@@ -75,6 +82,8 @@ def sweep(
     progress: AbstractProgress | None = None,
 ) -> dict[str, list[Report]]:
     """Evaluates each explorer at several operating points: its curve.
+
+    Points that an explorer cannot serve are left out of its curve.
 
     Args:
         explorers: explorers by the name they get in the reports.
@@ -88,46 +97,65 @@ def sweep(
         progress: hears about every finished part.
     """
     requests = [
-        *({"error_prob": value, "max_queries": max_queries} for value in error_probs),
-        *({"budget": value} for value in budgets),
-        *({"price": value, "max_queries": max_queries} for value in prices),
+        *(Request(error_prob=p, max_queries=max_queries) for p in error_probs),
+        *(Request(budget=n) for n in budgets),
+        *(Request(price=c, max_queries=max_queries) for c in prices),
     ]
-    rows = [
-        evaluate(
-            explorers,
-            family,
-            **request,
-            episodes=episodes,
-            seed=seed,
-            progress=progress,
-        )
-        for request in requests
-    ]
-    return {name: [row[i] for row in rows] for i, name in enumerate(explorers)}
+    for request in requests:
+        OperatingPoint.at(family.spec.horizon, **dataclasses.asdict(request))
+    curves: dict[str, list[Report]] = {name: [] for name in explorers}
+    for (name, contender), request in itertools.product(explorers.items(), requests):
+        with contextlib.suppress(OperatingPointError):
+            curves[name] += evaluate(
+                {name: contender},
+                family,
+                **dataclasses.asdict(request),
+                episodes=episodes,
+                seed=seed,
+                progress=progress,
+            )
+    return curves
 
 
 @dataclasses.dataclass(frozen=True)
-class _Request:
-    """The operating point as the user put it."""
+class Player:
+    """An explorer, and the operating point at which it serves a request."""
 
-    error_prob: float | None
-    budget: int | None
-    price: float | None
-    max_queries: int | None
+    explorer: AbstractExplorer
+    operating_point: OperatingPoint
 
-    def operating_point(self, family: AbstractTaskFamily) -> OperatingPoint:
-        return OperatingPoint.at(family.spec.horizon, **dataclasses.asdict(self))
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What is asked of an explorer, as the user put it."""
+
+    error_prob: float | None = None
+    budget: int | None = None
+    price: float | None = None
+    max_queries: int | None = None
+
+    def put_to(self, contender: Contender, family: AbstractTaskFamily) -> Player:
+        """Who plays, and how.
+
+        Raises:
+            OperatingPointError: the request is malformed, or cannot be served.
+        """
+        asked = dataclasses.asdict(self)
+        if isinstance(contender, Artifact):
+            return Player(contender.explorer, contender.operating_point(**asked))
+        return Player(contender, OperatingPoint.at(family.spec.horizon, **asked))
 
 
 def _tally(
-    explorer: AbstractExplorer,
+    player: Player,
     family: AbstractTaskFamily,
-    point: OperatingPoint,
     episodes: int,
     seed: int,
     progress: AbstractProgress,
 ) -> Tally:
-    chunks = rollout_chunks(explorer, family, point, episodes, key=jr.key(seed))
+    chunks = rollout_chunks(
+        player.explorer, family, player.operating_point, episodes, key=jr.key(seed)
+    )
     total = None
     for chunk in chunks:
         tally = Tally.of(chunk.ending, family.spec.horizon)
@@ -138,14 +166,19 @@ def _tally(
 
 
 def _report(
-    name: str, family: AbstractTaskFamily, request: _Request, seed: int, tally: Tally
+    name: str,
+    family: AbstractTaskFamily,
+    request: Request,
+    player: Player,
+    seed: int,
+    tally: Tally,
 ) -> Report:
     return Report(
         explorer=name,
         family=family_record(family),
         episodes=tally.episodes,
         seed=seed,
-        price=request.price,
+        price=_price(request, player.operating_point),
         budget=request.budget,
         error_prob=request.error_prob,
         query_cap=request.max_queries,
@@ -160,3 +193,10 @@ def _report(
         survival=tuple(tally.survival.tolist()),
         stop_reasons=tally.stop_reasons,
     )
+
+
+def _price(request: Request, point: OperatingPoint) -> float | None:
+    """The price asked for, or the one that serves the error probability asked for."""
+    if request.price is not None or point.regime is not Regime.PRICE:
+        return request.price
+    return float(f"{float(point.price):.7g}")

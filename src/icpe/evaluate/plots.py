@@ -70,6 +70,8 @@ def draw_accuracy(
     """Draws accuracy (with 95 % intervals) against mean queries, one line each."""
     for i, (name, reports) in enumerate(curves.items()):
         color, marker = _COLORS[i % len(_COLORS)], _MARKERS[i % len(_MARKERS)]
+        if not reports:
+            continue
         chain = sorted(reports, key=lambda report: report.mean_queries)
         queries = np.array([report.mean_queries for report in chain])
         accuracy = np.array([report.accuracy for report in chain])

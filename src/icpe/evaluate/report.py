@@ -22,7 +22,8 @@ class Report:
         family: `{"name": ..., "parameters": {...}}`, enough to rebuild the family.
         episodes: number of episodes, each on a task of its own.
         seed: seed of the episodes; equal seeds mean equal tasks and equal noise.
-        price: price of one unit of cost, if that was asked for.
+        price: price of one unit of cost, if that was asked for, or if a trained
+            explorer serves `error_prob` by it.
         budget: number of queries, if that was asked for.
         error_prob: largest error probability, if that was asked for.
         query_cap: cap on the queries, if that was asked for.
