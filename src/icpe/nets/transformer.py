@@ -33,7 +33,8 @@ class TransformerConfig:
     """Heads of keys and values, shared by groups of attention heads: fewer make the
     cache smaller and rollouts faster (Ainslie et al. 2023); must divide num_heads."""
     bfloat16: bool = False
-    """Multiply matrices in bfloat16; parameters and residuals stay float32."""
+    """Multiply matrices in bfloat16, keeping parameters and residuals in float32;
+    else in true float32, also where an accelerator would round by default."""
 
     def __post_init__(self):
         for name in ("width", "num_layers", "num_heads", "num_kv_heads"):
@@ -174,9 +175,10 @@ def _attend_all(heads: Heads) -> Float[Array, "tokens heads head"]:
     """Causal attention of every token, by a flash kernel where there is one."""
     num_tokens = heads.query.shape[0]
     if jax.default_backend() != "gpu" or heads.query.dtype != jnp.bfloat16:
-        return jax.nn.dot_product_attention(
-            heads.query, heads.key, heads.value, is_causal=True
-        )
+        with jax.default_matmul_precision("highest"):
+            return jax.nn.dot_product_attention(
+                heads.query, heads.key, heads.value, is_causal=True
+            )
     padding = (0, -num_tokens % 8), (0, 0), (0, 0)
     query, key, value = (
         jnp.pad(x, padding)[None] for x in (heads.query, heads.key, heads.value)
@@ -228,7 +230,10 @@ def linear(
 def _apply(layer: eqx.nn.Linear, x: Array, dtype, out_dtype) -> Array:
     """The layer in the compute dtype, its result in another."""
     product = jnp.matmul(
-        x.astype(dtype), layer.weight.astype(dtype).T, preferred_element_type=out_dtype
+        x.astype(dtype),
+        layer.weight.astype(dtype).T,
+        preferred_element_type=out_dtype,
+        precision=lax.Precision.HIGHEST if dtype == jnp.float32 else None,
     )
     return product + layer.bias.astype(out_dtype)
 

@@ -1,0 +1,224 @@
+"""The one file of a trained explorer: networks, family, table, certificates.
+
+A safetensors file whose metadata hold a JSON document. Loading never runs code from
+the file: the family is rebuilt from the registry by name, or passed in by the user,
+and must have the fingerprint the explorer was trained with.
+"""
+
+import dataclasses
+import importlib.metadata
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.random as jr
+
+from icpe.exceptions import ArtifactError, IcpeError, OperatingPointError
+from icpe.explorers.neural import ExplorerNets, NetConfig, NeuralExplorer, PriceRange
+from icpe.files import read_document, read_tree, save_tree
+from icpe.nets.transformer import TransformerConfig
+from icpe.operating_table import OperatingTable
+from icpe.tasks.base import AbstractTaskFamily, parameters
+from icpe.tasks.fingerprint import fingerprint
+from icpe.tasks.registry import family_name, make
+from icpe.types import OperatingPoint
+
+FORMAT_VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Artifact:
+    """A trained explorer and all that is known about it.
+
+    Attributes:
+        nets: the networks.
+        family: the family it was trained for.
+        training: the configuration it was trained with.
+        provenance: package, jax, device, seconds and iterations of the training.
+        table: accuracy and queries at measured operating points, None before
+            calibration.
+        certificates: statements about the error probability, by error_prob.
+        evaluation: summary of the last evaluation that was written back.
+    """
+
+    nets: ExplorerNets
+    family: AbstractTaskFamily
+    training: dict[str, Any]
+    provenance: dict[str, Any]
+    table: OperatingTable | None = None
+    certificates: tuple[dict[str, Any], ...] = ()
+    evaluation: dict[str, Any] | None = None
+
+    @property
+    def explorer(self) -> NeuralExplorer:
+        """The explorer, ready to play."""
+        return NeuralExplorer(self.nets.for_play())
+
+    def operating_point(
+        self,
+        *,
+        error_prob: float | None = None,
+        budget: int | None = None,
+        price: float | None = None,
+        max_queries: int | None = None,
+    ) -> OperatingPoint:
+        """The price or budget that serves a request.
+
+        Raises:
+            OperatingPointError: the request is malformed, outside the trained range,
+                or more than the operating table can serve.
+        """
+        horizon = self.family.spec.horizon
+        point = OperatingPoint.at(
+            horizon,
+            error_prob=error_prob,
+            budget=budget,
+            price=price,
+            max_queries=max_queries,
+        )
+        if error_prob is not None:
+            if self.table is None:
+                raise OperatingPointError(
+                    "error_prob needs the operating table, which this file does not "
+                    "have yet; make it with icpe calibrate FILE."
+                )
+            row = self.table.row_for(error_prob, max_queries)
+            return OperatingPoint.at(horizon, price=row.price, max_queries=max_queries)
+        prices = self.nets.prices
+        slack = 1e-6
+        if price is not None and not (
+            prices.low * (1 - slack) <= price <= prices.high * (1 + slack)
+        ):
+            raise OperatingPointError(
+                f"price must lie in the trained range [{prices.low:g}, "
+                f"{prices.high:g}]; got {price}."
+            )
+        return point
+
+    def save(self, path: str | Path) -> None:
+        """Writes the file to a temporary name and renames it."""
+        save_tree(Path(path), _arrays(self.nets), self.document())
+
+    def document(self) -> dict[str, Any]:
+        """Everything but the arrays, as JSON-compatible values."""
+        nets = self.nets
+        return {
+            "format_version": FORMAT_VERSION,
+            "family": {
+                "name": family_name(self.family),
+                "parameters": parameters(self.family),
+            },
+            "fingerprint": fingerprint(self.family),
+            "networks": dataclasses.asdict(nets.config),
+            "price_range": [nets.prices.low, nets.prices.high],
+            "training": self.training,
+            "provenance": self.provenance,
+            "operating_table": None if self.table is None else self.table.to_dict(),
+            "certificates": list(self.certificates),
+            "evaluation": self.evaluation,
+        }
+
+    @staticmethod
+    def load(path: str | Path, family: AbstractTaskFamily | None = None) -> "Artifact":
+        """Reads a file.
+
+        Args:
+            path: the file.
+            family: the family, where it is the user's own; else it is looked up.
+
+        Raises:
+            ArtifactError: the file is damaged, foreign, newer than this version, or
+                was trained for another family.
+        """
+        path = Path(path)
+        try:
+            document = read_document(path)
+            _check_version(document, path)
+            family = _find_family(document, family, path)
+            nets = read_tree(path, _skeleton(document, family))
+            table = document["operating_table"]
+            return Artifact(
+                nets=nets,
+                family=family,
+                training=document["training"],
+                provenance=document["provenance"],
+                table=None if table is None else OperatingTable.from_dict(table),
+                certificates=tuple(document["certificates"]),
+                evaluation=document["evaluation"],
+            )
+        except OSError as error:
+            raise ArtifactError(f"{path} cannot be read: {error.strerror}.") from error
+        except IcpeError:
+            raise
+        except (ValueError, KeyError, TypeError) as error:
+            raise ArtifactError(
+                f"{path} is not an artifact that can be used: {error}."
+            ) from error
+
+
+def provenance(**facts: Any) -> dict[str, Any]:
+    """Versions and device of this process, with further facts."""
+    try:
+        version = importlib.metadata.version("icpe")
+    except importlib.metadata.PackageNotFoundError:
+        version = "source tree"
+    return {
+        "icpe": version,
+        "jax": jax.__version__,
+        "device": jax.devices()[0].device_kind,
+        **facts,
+    }
+
+
+def _arrays(nets: ExplorerNets) -> ExplorerNets:
+    return eqx.filter(nets, eqx.is_array)
+
+
+def _check_version(document: dict[str, Any], path: Path) -> None:
+    found = document["format_version"]
+    if found > FORMAT_VERSION:
+        raise ArtifactError(
+            f"{path} has format version {found}, newer than {FORMAT_VERSION}, which "
+            "this icpe reads; install a newer icpe."
+        )
+
+
+def _find_family(
+    document: dict[str, Any], given: AbstractTaskFamily | None, path: Path
+) -> AbstractTaskFamily:
+    described = document["family"]
+    family = given
+    if family is None:
+        values = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in described["parameters"].items()
+        }
+        try:
+            family = make(described["name"], **values)
+        except IcpeError as error:
+            raise ArtifactError(
+                f"{path} was trained for the family {described['name']!r}, which "
+                f"cannot be rebuilt here: {error} Register the family, or pass it in."
+            ) from error
+    found = fingerprint(family)
+    if found != document["fingerprint"]:
+        raise ArtifactError(
+            f"{path} was trained for {described['name']} with {described['parameters']}"
+            f" (fingerprint {document['fingerprint']}); the family given has "
+            f"fingerprint {found}, so it is another one or has changed; train again."
+        )
+    return family
+
+
+def _skeleton(document: dict[str, Any], family: AbstractTaskFamily) -> ExplorerNets:
+    described = document["networks"]
+    config = NetConfig(
+        **{**described, "transformer": TransformerConfig(**described["transformer"])}
+    )
+    prices = PriceRange(*document["price_range"])
+    return eqx.filter_eval_shape(
+        lambda key: ExplorerNets(family.spec, config, prices, key=key), jr.key(0)
+    )
+
+

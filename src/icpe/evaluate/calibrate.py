@@ -1,0 +1,118 @@
+"""The operating table: what a trained explorer does at each price and budget."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+
+import jax.random as jr
+import numpy as np
+
+from icpe.artifact import Artifact
+from icpe.evaluate.metrics import Tally
+from icpe.exceptions import OperatingPointError
+from icpe.explorers.neural import NeuralExplorer
+from icpe.operating_table import OperatingRow, OperatingTable
+from icpe.progress import AbstractProgress, NoProgress
+from icpe.rollout import rollout_chunks
+from icpe.theory.intervals import clopper_pearson_lower
+from icpe.types import OperatingPoint, Regime, check_at_least
+
+NUM_PRICES = 64
+_NUM_BUDGETS = 12
+_STREAM = 0x0C0FFEE
+"""Folded into the seed, so that calibration never shares episodes with judgment."""
+
+
+def calibrate(
+    artifact: Artifact,
+    *,
+    episodes: int = 4096,
+    seed: int = 0,
+    max_queries: Sequence[int] = (),
+    progress: AbstractProgress | None = None,
+) -> OperatingTable:
+    """Measures accuracy and queries on log-spaced prices and a grid of budgets.
+
+    All rows use the same episodes, so that they differ by the price alone.
+
+    Args:
+        artifact: the explorer; its present table is not used.
+        episodes: episodes for each row.
+        seed: seed of the episodes, which no evaluation or certificate draws.
+        max_queries: caps that get priced rows of their own, beside the horizon.
+        progress: hears about every row.
+    """
+    check_at_least("episodes", episodes, 1)
+    horizon = artifact.family.spec.horizon
+    for cap in max_queries:
+        if not 1 <= cap <= horizon:
+            raise OperatingPointError(
+                f"max_queries must be between 1 and the horizon {horizon}; got {cap}."
+            )
+    points = list(_points(artifact, sorted({horizon, *max_queries})))
+    progress = progress or NoProgress()
+    progress.start("calibrating", len(points))
+    rows, explorer = [], artifact.explorer
+    try:
+        for point, price in points:
+            rows.append(_measure(artifact, explorer, point, price, episodes, seed))
+            progress.advance(1)
+    finally:
+        progress.finish()
+    return OperatingTable(horizon, seed, tuple(rows))
+
+
+def _points(
+    artifact: Artifact, caps: Sequence[int]
+) -> Iterator[tuple[OperatingPoint, float | None]]:
+    horizon = artifact.family.spec.horizon
+    prices = artifact.nets.prices
+    for cap, price in itertools.product(
+        caps, np.geomspace(prices.low, prices.high, NUM_PRICES)
+    ):
+        point = artifact.operating_point(price=float(price), max_queries=cap)
+        yield _mixed(point), float(price)
+    for budget in _budget_grid(horizon):
+        yield _mixed(artifact.operating_point(budget=budget)), None
+
+
+def _mixed(point: OperatingPoint) -> OperatingPoint:
+    """The same request in the regime MIXED, so that all rows run one program."""
+    return dataclasses.replace(point, regime=Regime.MIXED)
+
+
+def _budget_grid(horizon: int) -> list[int]:
+    grid = np.geomspace(1, horizon, _NUM_BUDGETS).round().astype(int)
+    round_numbers = [n for n in (5, 10, 20, 30, 50, 100) if n <= horizon]
+    return sorted({*map(int, grid), *round_numbers})
+
+
+def _measure(
+    artifact: Artifact,
+    explorer: NeuralExplorer,
+    point: OperatingPoint,
+    price: float | None,
+    episodes: int,
+    seed: int,
+) -> OperatingRow:
+    horizon = artifact.family.spec.horizon
+    key = jr.fold_in(jr.key(seed), _STREAM)
+    chunks = rollout_chunks(explorer, artifact.family, point, episodes, key=key)
+    first, *others = [Tally.of(chunk.ending, horizon) for chunk in chunks]
+    tally = sum(others, start=first)
+    counts = np.cumsum(tally.query_counts)
+    quantiles = [
+        int(np.searchsorted(counts, q * tally.episodes)) for q in (0.5, 0.9, 0.99)
+    ]
+    made = np.arange(horizon + 1)
+    return OperatingRow(
+        price=price,
+        max_queries=int(point.max_queries),
+        episodes=tally.episodes,
+        accuracy=tally.accuracy,
+        lower_bound=float(clopper_pearson_lower(tally.num_correct, tally.episodes)),
+        mean_queries=float(tally.query_counts @ made / tally.episodes),
+        quantiles=(quantiles[0], quantiles[1], quantiles[2]),
+        longest=int(np.max(np.nonzero(tally.query_counts))),
+        mean_cost=tally.total_cost / tally.episodes,
+    )

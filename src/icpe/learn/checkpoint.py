@@ -1,0 +1,106 @@
+"""Checkpoints: the whole state of training in one compact file."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from icpe.exceptions import CheckpointError
+from icpe.files import read_document, read_tree, save_tree
+from icpe.learn.config import TrainConfig
+from icpe.learn.universal import LearnerState
+from icpe.tasks.base import AbstractTaskFamily
+from icpe.tasks.fingerprint import fingerprint
+
+
+def save_checkpoint(
+    path: Path,
+    state: LearnerState,
+    family: AbstractTaskFamily,
+    config: TrainConfig,
+    *,
+    seconds: float,
+    light: bool = False,
+) -> None:
+    """Writes the state; a light checkpoint leaves the replay out."""
+    document = {
+        **_identity(family, config),
+        "iteration": int(state.iteration),
+        "seconds": seconds,
+        "light": light,
+    }
+    save_tree(path, _without_replay(state) if light else state, document)
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """A state read back, and the seconds of training that went into it."""
+
+    state: LearnerState
+    seconds: float
+
+
+def load_checkpoint(
+    path: Path, like: LearnerState, family: AbstractTaskFamily, config: TrainConfig
+) -> Checkpoint:
+    """Reads a state for the same family and configuration.
+
+    Args:
+        path: the file.
+        like: a fresh state, which gives the shapes and, for a light checkpoint, the
+            empty replay.
+        family: the family that is trained for.
+        config: the configuration of the training.
+
+    Raises:
+        CheckpointError: the file is damaged or belongs to another training.
+    """
+    try:
+        document = read_document(path)
+        for field, expected in _identity(family, config).items():
+            if document[field] != expected:
+                raise CheckpointError(
+                    f"{path} belongs to another training: "
+                    f"{_difference(field, document[field], expected)}; "
+                    "use the same settings, or another --out."
+                )
+        if document["light"]:
+            kept = read_tree(path, _without_replay(like))
+            state = dataclasses.replace(kept, replay=like.replay)
+        else:
+            state = read_tree(path, like)
+        return Checkpoint(state, document["seconds"])
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from error
+    except CheckpointError:
+        raise
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{path} is not a checkpoint that can be resumed: {error}."
+        ) from error
+
+
+def _identity(family: AbstractTaskFamily, config: TrainConfig) -> dict[str, Any]:
+    return {
+        "kind": "icpe checkpoint 1",
+        "fingerprint": fingerprint(family),
+        "config": dataclasses.asdict(config),
+    }
+
+
+def _difference(field: str, found: Any, expected: Any) -> str:
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for name in expected:
+            if found.get(name) != expected[name]:
+                return _difference(name, found.get(name), expected[name])
+    return f"{field} is {found} there and {expected} here"
+
+
+def _without_replay(state: LearnerState) -> LearnerState:
+    return eqx.tree_at(
+        lambda state: (state.replay.episodes, state.replay.added),
+        state,
+        (None, jnp.zeros((), jnp.int32)),
+    )

@@ -1,0 +1,236 @@
+"""The training loop: compiled chunks of iterations inside ordinary Python."""
+
+import dataclasses
+import math
+import signal
+import threading
+import time
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh
+
+from icpe.exceptions import InvalidParameterError, TrainingDivergedError
+from icpe.explorers.neural import ExplorerNets
+from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
+from icpe.learn.config import TrainConfig
+from icpe.learn.log import MetricsLog
+from icpe.learn.universal import LearnerState, Metrics, UniversalLearner
+from icpe.progress import AbstractProgress, NoProgress
+from icpe.tasks.base import AbstractTaskFamily
+
+
+@dataclasses.dataclass(frozen=True)
+class FitOptions:
+    """How a training is run, as opposed to what is trained.
+
+    Attributes:
+        checkpoint: file for checkpoints; None keeps none.
+        checkpoint_seconds: time between two checkpoints.
+        light_checkpoint: leave the replay out of checkpoints, and refill it.
+        resume: go on from the checkpoint.
+        time_limit: stop with a checkpoint after so many seconds of this run.
+        metrics: file for metrics as JSON lines; None writes none.
+    """
+
+    checkpoint: Path | None = None
+    checkpoint_seconds: float = 60.0
+    light_checkpoint: bool = False
+    resume: bool = False
+    time_limit: float = math.inf
+    metrics: Path | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class FitResult:
+    """What a training came to.
+
+    Attributes:
+        nets: the Polyak-averaged networks.
+        iterations: iterations done, earlier runs included.
+        seconds: time they took, compilation included.
+        stopped: why it ended before the last iteration: "interrupted" or "time
+            limit"; None if it did not.
+    """
+
+    nets: ExplorerNets
+    iterations: int
+    seconds: float
+    stopped: str | None
+
+
+def fit(
+    family: AbstractTaskFamily,
+    config: TrainConfig,
+    options: FitOptions | None = None,
+    *,
+    start_from: ExplorerNets | None = None,
+    progress: AbstractProgress | None = None,
+) -> FitResult:
+    """Trains an explorer for a family.
+
+    Args:
+        family: the family.
+        config: what is trained.
+        options: how the training is run.
+        start_from: networks to fine-tune instead of fresh ones.
+        progress: hears about every chunk.
+
+    Raises:
+        TrainingDivergedError: a loss became NaN or infinite; the last checkpoint is
+            the last good state.
+        CheckpointError: the checkpoint to resume from is damaged or another one's.
+    """
+    options = options or FitOptions()
+    progress = progress or NoProgress()
+    learner = UniversalLearner(family, config, device_mesh(config))
+    state, earlier = _first_state(learner, options, start_from)
+    log = None
+    if options.metrics is not None:
+        log = MetricsLog(options.metrics, resume_at=int(state.iteration))
+    clock = _Clock(earlier, options)
+    stopped = None
+    progress.start("training", config.num_iterations)
+    progress.advance(int(state.iteration))
+    try:
+        with _Interrupts() as interrupts:
+            while (done := int(state.iteration)) < config.num_iterations:
+                size = min(config.log_every, config.num_iterations - done)
+                state, metrics = _run_chunk(learner, state, size)
+                values = _values(metrics)
+                if not all(map(math.isfinite, values.values())):
+                    raise _diverged(values, done + size, options)
+                if log is not None:
+                    log.write(done + size, {**values, "seconds": clock.seconds})
+                progress.advance(size)
+                stopped = interrupts.reason or clock.limit_reason
+                if stopped or clock.checkpoint_is_due():
+                    _save(state, learner, options, clock.seconds)
+                if stopped:
+                    break
+    finally:
+        progress.finish()
+    return FitResult(state.averaged, int(state.iteration), clock.seconds, stopped)
+
+
+def device_mesh(config: TrainConfig) -> Mesh:
+    """All devices in a row, over which episodes are laid out."""
+    devices = np.asarray(jax.devices())
+    for name in ("batch_size", "minibatch_size"):
+        if getattr(config, name) % len(devices):
+            raise InvalidParameterError(
+                f"{name} must be a multiple of the number of devices {len(devices)}; "
+                f"got {getattr(config, name)}."
+            )
+    return Mesh(devices, ("episodes",))
+
+
+def _first_state(
+    learner: UniversalLearner, options: FitOptions, start_from: ExplorerNets | None
+) -> tuple[LearnerState, float]:
+    state = learner.init(key=jr.key(learner.config.seed), nets=start_from)
+    if not options.resume:
+        return state, 0.0
+    if options.checkpoint is None:
+        raise InvalidParameterError("resume needs a checkpoint; none was given.")
+    found = load_checkpoint(options.checkpoint, state, learner.family, learner.config)
+    return found.state, found.seconds
+
+
+@eqx.filter_jit(donate="all-except-first")
+def _run_chunk(
+    learner: UniversalLearner, state: LearnerState, size: int
+) -> tuple[LearnerState, Metrics]:
+    """`size` iterations as one program; metrics are averaged over them."""
+    arrays, static = eqx.partition(state, eqx.is_array)
+
+    def iterate(arrays, _):
+        state, metrics = learner.step(eqx.combine(arrays, static))
+        return eqx.filter(state, eqx.is_array), metrics
+
+    arrays, metrics = lax.scan(iterate, arrays, None, length=size)
+    return eqx.combine(arrays, static), jax.tree.map(jnp.mean, metrics)
+
+
+def _values(metrics: Metrics) -> dict[str, float]:
+    return {
+        field.name: float(getattr(metrics, field.name))
+        for field in dataclasses.fields(metrics)
+    }
+
+
+def _save(
+    state: LearnerState, learner: UniversalLearner, options: FitOptions, seconds: float
+) -> None:
+    if options.checkpoint is not None:
+        save_checkpoint(
+            options.checkpoint,
+            state,
+            learner.family,
+            learner.config,
+            seconds=seconds,
+            light=options.light_checkpoint,
+        )
+
+
+def _diverged(
+    values: dict[str, float], iteration: int, options: FitOptions
+) -> TrainingDivergedError:
+    bad = next(name for name, value in values.items() if not math.isfinite(value))
+    kept = options.checkpoint
+    where = f"; the last good state is in {kept}" if kept and kept.exists() else ""
+    return TrainingDivergedError(
+        f"Training stopped: {bad} became {values[bad]} before iteration {iteration}"
+        f"{where}; try a smaller learning_rate."
+    )
+
+
+class _Clock:
+    """Seconds of training, when it is over, and when a checkpoint is due."""
+
+    def __init__(self, earlier: float, options: FitOptions):
+        self._start = self._last_checkpoint = time.monotonic()
+        self._earlier = earlier
+        self._options = options
+
+    @property
+    def seconds(self) -> float:
+        return self._earlier + time.monotonic() - self._start
+
+    @property
+    def limit_reason(self) -> str | None:
+        over = time.monotonic() - self._start >= self._options.time_limit
+        return "time limit" if over else None
+
+    def checkpoint_is_due(self) -> bool:
+        now = time.monotonic()
+        if now - self._last_checkpoint < self._options.checkpoint_seconds:
+            return False
+        self._last_checkpoint = now
+        return True
+
+
+class _Interrupts:
+    """Turns the first Ctrl-C into a wish to stop after the chunk in flight."""
+
+    reason: str | None = None
+
+    def __enter__(self) -> "_Interrupts":
+        self._in_main = threading.current_thread() is threading.main_thread()
+        if self._in_main:
+            self._previous = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._in_main:
+            signal.signal(signal.SIGINT, self._previous)
+
+    def _note(self, *_) -> None:
+        if self.reason is not None:
+            raise KeyboardInterrupt
+        self.reason = "interrupted"

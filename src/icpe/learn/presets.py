@@ -1,0 +1,55 @@
+"""Configurations that are known to work, by family and machine.
+
+`cpu` presets suit small sizes and two cores; `gpu` presets suit one modern GPU and the
+paper's sizes, in a few minutes.
+"""
+
+import dataclasses
+from typing import Literal
+
+from icpe.learn.config import TrainConfig
+from icpe.tasks.base import AbstractTaskFamily
+from icpe.tasks.registry import family_name
+
+Preset = Literal["cpu", "gpu"]
+
+_CPU = TrainConfig(
+    num_iterations=600,
+    batch_size=256,
+    minibatch_size=256,
+    updates_per_iteration=2,
+    replay_size=4096,
+    warmup_iterations=60,
+    learning_rate=2e-3,
+    width=32,
+    num_layers=2,
+    num_heads=2,
+    log_every=20,
+)
+
+_GPU = TrainConfig(
+    num_iterations=3000,
+    batch_size=1024,
+    minibatch_size=512,
+    updates_per_iteration=6,
+    replay_size=32768,
+    warmup_iterations=150,
+    bfloat16=True,
+)
+
+_CHANGES: dict[tuple[str, Preset], dict] = {
+    ("deterministic-bandit", "gpu"): {"bfloat16": False},
+}
+
+_SUMMARY_LIMIT = 4096
+"""Largest number of summary features before the embedding outweighs the rest."""
+
+
+def preset(name: Preset, family: AbstractTaskFamily) -> TrainConfig:
+    """The configuration for a family, which need not be one of ours."""
+    spec = family.spec
+    config = {"cpu": _CPU, "gpu": _GPU}[name]
+    changes = dict(_CHANGES.get((family_name(family), name), {}))
+    if spec.num_queries * (1 + spec.outcome_size) > _SUMMARY_LIMIT:
+        changes["summary"] = False
+    return dataclasses.replace(config, **changes)
