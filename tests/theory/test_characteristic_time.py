@@ -37,12 +37,13 @@ def oracle(means, information):
     weights = cvxpy.Variable(len(means), nonneg=True)
     level = cvxpy.Variable()
     scale = (np.max(means) - np.sort(means)[-2]) ** 2
-    bounds: list[Any] = [
+    bounds: list[Any] = [cvxpy.sum(weights) == 1]
+    bounds += [
         level <= information(weights[best], weights[arm], arm) / scale
         for arm in range(len(means))
         if arm != best
     ]
-    problem = cvxpy.Problem(cvxpy.Maximize(level), [*bounds, cvxpy.sum(weights) == 1])
+    problem = cvxpy.Problem(cvxpy.Maximize(level), bounds)
     return 1 / (solve(problem) * scale)
 
 

@@ -34,6 +34,7 @@ def oracle(means, magic_noise, noise):
     best = 1 + int(np.argmax(means[1:]))
     rivals = [arm for arm in range(1, num_arms) if arm != best]
     mixture = cvxpy.Variable(len(rivals), nonneg=True)
+    shares = [mixture[i] for i in range(len(rivals))]
     moves = [cvxpy.Variable(num_arms) for _ in rivals]
     level = cvxpy.Variable()
     distances = (codes[best] - codes[rivals]) ** 2 / (2 * magic_noise**2)
@@ -44,10 +45,10 @@ def oracle(means, magic_noise, noise):
     for arm in range(1, num_arms):
         moved = sum(
             cvxpy.quad_over_lin(move[arm], share)
-            for move, share in zip(moves, mixture, strict=True)
+            for move, share in zip(moves, shares, strict=True)
         )
         constraints.append(level >= moved / (2 * noise**2))
-    for rival, move, share in zip(rivals, moves, mixture, strict=True):
+    for rival, move, share in zip(rivals, moves, shares, strict=True):
         height = share * means[rival] + move[rival]
         constraints.append(height >= share * codes.max())
         for arm in range(1, num_arms):

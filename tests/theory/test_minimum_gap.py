@@ -48,16 +48,17 @@ def exact_time(means, gap):
     """T* of the class by duality: a mixture q of rivals, and u_a = q_a (mu'_a - mu)."""
     rivals = sorted(set(range(len(means))) - {int(np.argmax(means))})
     mixture = cvxpy.Variable(len(rivals), nonneg=True)
+    shares = [mixture[i] for i in range(len(rivals))]
     moves = [cvxpy.Variable(len(means)) for _ in rivals]
     level = cvxpy.Variable()
     constraints: list[Any] = [cvxpy.sum(mixture) == 1]
     for arm in range(len(means)):
         moved = sum(
             cvxpy.quad_over_lin(move[arm], share)
-            for move, share in zip(moves, mixture, strict=True)
+            for move, share in zip(moves, shares, strict=True)
         )
         constraints.append(level >= moved / (2 * NOISE**2))
-    for rival, move, share in zip(rivals, moves, mixture, strict=True):
+    for rival, move, share in zip(rivals, moves, shares, strict=True):
         for arm in range(len(means)):
             if arm != rival:
                 lead = share * (means[rival] - means[arm]) + move[rival] - move[arm]
