@@ -1,0 +1,125 @@
+"""Confidence bounds for probabilities and means that hold for every sample size."""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike
+
+from icpe.exceptions import InvalidParameterError
+
+
+class Interval(NamedTuple):
+    """A two-sided confidence interval, ends included."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
+def clopper_pearson_lower(
+    successes: ArrayLike, trials: ArrayLike, confidence: float = 0.95
+) -> np.ndarray:
+    """One-sided lower bound of a success probability.
+
+    For X ~ Binomial(n, p), P(bound(X) <= p) >= confidence for every n and p
+    (Clopper and Pearson, 1934). The bound is the p at which X or more successes have
+    probability 1 - confidence, and 0 if there was no success.
+    """
+    x, n = _counts(successes, trials)
+    _check_confidence(confidence)
+    with np.errstate(invalid="ignore"):
+        bound = scipy.stats.beta.ppf(1 - confidence, x, n - x + 1)
+    return np.where(x == 0, 0.0, bound)
+
+
+def clopper_pearson_upper(
+    successes: ArrayLike, trials: ArrayLike, confidence: float = 0.95
+) -> np.ndarray:
+    """One-sided upper bound of a success probability; see `clopper_pearson_lower`."""
+    x, n = _counts(successes, trials)
+    return np.asarray(1 - clopper_pearson_lower(n - x, n, confidence))
+
+
+def clopper_pearson(
+    successes: ArrayLike, trials: ArrayLike, confidence: float = 0.95
+) -> Interval:
+    """Two-sided interval of a success probability.
+
+    For X ~ Binomial(n, p), P(low(X) <= p <= high(X)) >= confidence for every n and p:
+    each side errs with probability at most (1 - confidence) / 2.
+    """
+    _check_confidence(confidence)
+    one_sided = (1 + confidence) / 2
+    return Interval(
+        clopper_pearson_lower(successes, trials, one_sided),
+        clopper_pearson_upper(successes, trials, one_sided),
+    )
+
+
+def hoeffding(
+    mean: ArrayLike,
+    num_samples: ArrayLike,
+    confidence: float = 0.95,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Interval:
+    """Two-sided interval of the mean of independent variables in [low, high].
+
+    The sample mean of n of them deviates from its expectation by t or more with
+    probability at most 2 exp(-2 n t^2 / (high - low)^2) (Hoeffding, 1963, theorem 2).
+    """
+    _check_confidence(confidence)
+    if not low < high:
+        raise InvalidParameterError(
+            f"low must be smaller than high; got low={low} and high={high}."
+        )
+    n = np.asarray(num_samples, float)
+    if np.any(n < 1):
+        raise InvalidParameterError(
+            f"num_samples must be at least 1; got {num_samples}."
+        )
+    radius = (high - low) * np.sqrt(np.log(2 / (1 - confidence)) / (2 * n))
+    mean = np.asarray(mean)
+    return Interval(
+        np.asarray(np.maximum(mean - radius, low)),
+        np.asarray(np.minimum(mean + radius, high)),
+    )
+
+
+def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Two-sided interval of a mean by Student's t, over the last axis.
+
+    Exact for Gaussian values and asymptotically right for any law with a variance, by
+    the central limit theorem; unlike the other bounds here it is no guarantee at
+    small samples. One value gives an infinite interval.
+    """
+    _check_confidence(confidence)
+    values = np.asarray(values, float)
+    n = values.shape[-1] if values.ndim else 0
+    if n == 0:
+        raise InvalidParameterError("values must have at least one entry; got none.")
+    mean = np.asarray(values.mean(-1))
+    if n == 1:
+        return Interval(np.full_like(mean, -np.inf), np.full_like(mean, np.inf))
+    radius = scipy.stats.t.ppf((1 + confidence) / 2, n - 1) * (
+        values.std(-1, ddof=1) / np.sqrt(n)
+    )
+    return Interval(np.asarray(mean - radius), np.asarray(mean + radius))
+
+
+def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    x, n = np.asarray(successes, float), np.asarray(trials, float)
+    if np.any(n < 1) or np.any(x < 0) or np.any(x > n):
+        raise InvalidParameterError(
+            "successes must be between 0 and trials, and trials at least 1; got "
+            f"successes={successes} and trials={trials}."
+        )
+    return x, n
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise InvalidParameterError(
+            f"confidence must lie strictly between 0 and 1; got {confidence}."
+        )
