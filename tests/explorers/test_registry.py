@@ -1,0 +1,87 @@
+from typing import Annotated
+
+import pytest
+
+from icpe.exceptions import InvalidParameterError, UnknownNameError, UnsupportedError
+from icpe.explorers import registry
+from icpe.explorers.registry import (
+    accepted_families,
+    explorer_names,
+    explorer_parameters,
+    explorer_summary,
+    explorers_for,
+    make_explorer,
+    register_explorer,
+)
+from icpe.explorers.top_two import TopTwoExplorer, make_top_two
+from icpe.explorers.uniform import UniformExplorer, make_uniform
+from icpe.tasks import BinarySearch, GaussianBandit
+from icpe.testing.toy_tasks import TwoDoors
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch):
+    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
+
+
+def test_the_baselines_have_names_and_summaries():
+    assert {"exact-binary-search", "top-two", "uniform"} <= set(explorer_names())
+    assert all(explorer_summary(name) for name in explorer_names())
+
+
+def test_make_builds_with_parameters():
+    explorer = make_explorer("top-two", GaussianBandit(), threshold=0.8)
+    assert isinstance(explorer, TopTwoExplorer)
+    assert explorer.threshold == 0.8
+
+
+def test_parameters_have_defaults_and_help():
+    assert explorer_parameters("uniform") == {}
+    threshold = explorer_parameters("top-two")["threshold"]
+    assert threshold.default is None
+    assert threshold.annotation == float | None
+    assert "1 - error_prob" in threshold.help
+
+
+def test_an_unknown_name_suggests_a_close_one():
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'top-two'\?"):
+        make_explorer("toptwo", GaussianBandit())
+
+
+def test_an_unknown_parameter_suggests_a_close_one():
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'threshold'\?"):
+        make_explorer("top-two", GaussianBandit(), treshold=0.9)
+
+
+def test_a_family_it_cannot_serve_is_refused_with_what_fits():
+    with pytest.raises(UnsupportedError) as caught:
+        make_explorer("top-two", BinarySearch())
+    message = str(caught.value)
+    assert "only deterministic-bandit, gaussian-bandit" in message
+    assert "'binary-search' are: exact-binary-search, uniform" in message
+
+
+def test_a_family_that_nothing_serves_says_so():
+    family = TwoDoors()
+    with pytest.raises(UnsupportedError, match="are: none"):
+        make_explorer("uniform", family)
+
+
+def test_families_and_explorers_are_found_from_either_side():
+    assert accepted_families("exact-binary-search") == ("binary-search",)
+    assert "top-two" in explorers_for(GaussianBandit())
+    assert "exact-binary-search" not in explorers_for(GaussianBandit())
+
+
+def test_a_new_explorer_can_be_registered_but_not_over_another():
+    def factory(family, *, rate: Annotated[float, "how fast"] = 0.5, plain: int = 1):
+        return make_uniform(family)
+
+    register_explorer("mine", factory, (BinarySearch,), "a summary")
+    register_explorer("mine", factory, (BinarySearch,), "a summary")
+    assert explorer_summary("mine") == "a summary"
+    assert explorer_parameters("mine")["rate"] == (float, 0.5, "how fast")
+    assert explorer_parameters("mine")["plain"] == (int, 1, "")
+    assert isinstance(make_explorer("mine", BinarySearch()), UniformExplorer)
+    with pytest.raises(InvalidParameterError, match="already registered"):
+        register_explorer("mine", make_top_two, (BinarySearch,), "another")
