@@ -5,7 +5,7 @@ import pytest
 
 from icpe.exceptions import InvalidParameterError
 from icpe.theory.magic_chain import magic_chain_bound, magic_chain_zero_error
-from icpe.theory.magic_chain_knowledge import Knowledge, MagicChain
+from icpe.theory.magic_chain_knowledge import Knowledge, ChainSize
 
 
 def brute_force_zero_error(num_arms, num_magic):
@@ -87,7 +87,7 @@ def test_bound_lies_below_the_optimum_once_places_matter():
 
 def test_outcomes_of_a_pull_split_the_configurations():
     for num_magic in (2, 4, 6):
-        chain = MagicChain(8, num_magic)
+        chain = ChainSize(8, num_magic)
         for known in reachable(chain):
             count = chain.candidates(known)
             for pull in chain.pulls(known):

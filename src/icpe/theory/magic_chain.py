@@ -11,7 +11,7 @@ import functools as ft
 import math
 
 from icpe.exceptions import InvalidParameterError
-from icpe.theory.magic_chain_knowledge import Knowledge, MagicChain
+from icpe.theory.magic_chain_knowledge import Knowledge, ChainSize
 
 
 def magic_chain_bound(num_arms: int, num_magic: int) -> float:
@@ -57,7 +57,7 @@ def magic_chain_zero_error(num_arms: int, num_magic: int) -> float:
     return remaining(Knowledge()) / chain.candidates(Knowledge()).unseen
 
 
-def checked_chain(num_arms: int, num_magic: int) -> MagicChain:
+def checked_chain(num_arms: int, num_magic: int) -> ChainSize:
     """The chain of that size, if there is one.
 
     Raises:
@@ -68,4 +68,4 @@ def checked_chain(num_arms: int, num_magic: int) -> MagicChain:
             f"num_magic must be at least 1 and smaller than num_arms {num_arms}; "
             f"got {num_magic}."
         )
-    return MagicChain(num_arms, num_magic)
+    return ChainSize(num_arms, num_magic)

@@ -56,7 +56,7 @@ class Candidates(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class MagicChain:
+class ChainSize:
     """The size of the problem: `num_arms` arms, of which `num_magic` are magic."""
 
     num_arms: int
