@@ -5,7 +5,7 @@ import pytest
 
 from icpe.exceptions import InvalidParameterError
 from icpe.theory.magic_chain import magic_chain_bound, magic_chain_zero_error
-from icpe.theory.magic_chain_knowledge import Knowledge, ChainSize
+from icpe.theory.magic_chain_knowledge import ChainSize, Knowledge
 
 
 def brute_force_zero_error(num_arms, num_magic):

@@ -11,7 +11,7 @@ import functools as ft
 import math
 
 from icpe.exceptions import InvalidParameterError
-from icpe.theory.magic_chain_knowledge import Knowledge, ChainSize
+from icpe.theory.magic_chain_knowledge import ChainSize, Knowledge
 
 
 def magic_chain_bound(num_arms: int, num_magic: int) -> float:
