@@ -156,3 +156,11 @@ def check_positive(name: str, value: float) -> None:
         raise InvalidParameterError(
             f"{name} must be a positive finite number; got {value}."
         )
+
+
+def check_between(name: str, value: float, lowest: float, highest: float) -> None:
+    """Raises one sentence unless `lowest <= value <= highest` (NaN fails)."""
+    if not lowest <= value <= highest:
+        raise InvalidParameterError(
+            f"{name} must be between {lowest} and {highest}; got {value}."
+        )

@@ -1,5 +1,7 @@
 """Best-arm identification: Gaussian rewards with a minimum gap, and no noise at all."""
 
+import dataclasses
+
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
@@ -12,10 +14,20 @@ from icpe.tasks.base import (
     parameter,
     plain_reset,
     plain_step,
+    reveal,
 )
-from icpe.types import Index, PRNGKey, check_at_least, check_positive
+from icpe.types import (
+    Index,
+    PRNGKey,
+    check_at_least,
+    check_between,
+    check_positive,
+)
 
 Means = Float[Array, "arms"]
+
+_UNUSED = -1.0
+"""The mean of an arm that a task does not have."""
 
 
 class GaussianBandit(AbstractTaskFamily):
@@ -24,6 +36,10 @@ class GaussianBandit(AbstractTaskFamily):
     The means are uniform on [0, max_mean] given that the best leads the second by
     at least `min_gap`. K uniforms on [0, max_mean - min_gap], with the gap then added
     to the largest, have exactly this conditional law (top spacing of uniforms).
+
+    With `vary_arms` each task has its own number of arms, drawn uniformly; the first
+    outcome reveals it beside the reward and the mask forbids the other arms, whose
+    means are -1. One explorer then serves all numbers of arms.
     """
 
     num_arms: int = parameter(10, "number of arms K")
@@ -31,6 +47,9 @@ class GaussianBandit(AbstractTaskFamily):
     noise: float = parameter(0.5, "standard deviation of a reward")
     max_mean: float = parameter(0.0, "largest possible mean; 0 means 0.4 * num_arms")
     horizon: int = parameter(100, "most queries in an episode")
+    vary_arms: bool = parameter(False, "draw the number of arms, and reveal it")
+    fewest_arms: int = parameter(2, "with vary_arms: the smallest number of arms")
+    most_arms: int = parameter(0, "with vary_arms: the largest; 0 means num_arms")
 
     def __check_init__(self):
         check_at_least("num_arms", self.num_arms, 2)
@@ -38,10 +57,19 @@ class GaussianBandit(AbstractTaskFamily):
         check_at_least("max_mean", self.max_mean, 0.0)
         check_at_least("min_gap", self.min_gap, 0.0)
         check_at_least("horizon", self.horizon, 1)
-        if not self.min_gap < self.mean_range:
+        if self.vary_arms:
+            check_between(
+                "most_arms", self.most_arms or self.num_arms, 2, self.num_arms
+            )
+            check_between(
+                "fewest_arms", self.fewest_arms, 2, self.most_arms or self.num_arms
+            )
+        fewest = self.fewest_arms if self.vary_arms else self.num_arms
+        smallest_range = self.max_mean or 0.4 * fewest
+        if not self.min_gap < smallest_range:
             raise InvalidParameterError(
                 f"min_gap must be smaller than the range of the means "
-                f"{self.mean_range:g}; got {self.min_gap}."
+                f"{smallest_range:g}; got {self.min_gap}."
             )
 
     @property
@@ -52,35 +80,60 @@ class GaussianBandit(AbstractTaskFamily):
     @property
     def spec(self) -> TaskSpec:
         """A query pulls an arm; the hypotheses are the arms."""
-        return TaskSpec(
+        half = self.mean_range / 2
+        spec = TaskSpec(
             num_queries=self.num_arms,
             num_hypotheses=self.num_arms,
             outcome_size=1,
             horizon=self.horizon,
-            outcome_shift=(self.mean_range / 2,),
-            outcome_scale=(self.mean_range / 2,),
-            query_names=_arm_names(self.num_arms),
-            hypothesis_names=_arm_names(self.num_arms),
+            outcome_shift=(half,),
+            outcome_scale=(half,),
+            query_names=arm_names(self.num_arms),
+            hypothesis_names=arm_names(self.num_arms),
             outcome_names=("reward",),
             question="Pull {query}: what is the reward?",
         )
+        if not self.vary_arms:
+            return spec
+        revealing = reveal(spec, "number of arms", scale=float(self.num_arms))
+        return dataclasses.replace(revealing, masks_queries=True)
 
     def sample_task(self, *, key: PRNGKey) -> Means:
         """Draws the means by the exact conditional sampler."""
+        if self.vary_arms:
+            return self._sample_some_arms(key=key)
         uniforms = jr.uniform(
             key, (self.num_arms,), maxval=self.mean_range - self.min_gap
         )
         return uniforms.at[jnp.argmax(uniforms)].add(self.min_gap)
 
+    def _sample_some_arms(self, *, key: PRNGKey) -> Means:
+        number_key, means_key = jr.split(key)
+        most = self.most_arms or self.num_arms
+        number = jr.randint(number_key, (), self.fewest_arms, most + 1)
+        mean_range = self.max_mean or 0.4 * number.astype(jnp.float32)
+        means = jr.uniform(means_key, (self.num_arms,)) * (mean_range - self.min_gap)
+        means = jnp.where(jnp.arange(self.num_arms) < number, means, _UNUSED)
+        return means.at[jnp.argmax(means)].add(self.min_gap)
+
     def reset(self, task: Means, *, key: PRNGKey) -> StepResult:
-        """Reveals nothing."""
-        return plain_reset(self.spec)
+        """Reveals nothing, or the number of arms if it varies."""
+        if not self.vary_arms:
+            return plain_reset(self.spec)
+        number = jnp.sum(task != _UNUSED, dtype=jnp.float32)
+        return self._result(jnp.stack([jnp.zeros(()), number]), task)
 
     def step(
         self, state: None, query: Index, task: Means, *, key: PRNGKey
     ) -> StepResult:
         """Draws a reward of the pulled arm."""
-        return plain_step(self.spec, (task[query] + self.noise * jr.normal(key))[None])
+        reward = (task[query] + self.noise * jr.normal(key))[None]
+        if not self.vary_arms:
+            return plain_step(self.spec, reward)
+        return self._result(jnp.append(reward, 0.0), task)
+
+    def _result(self, outcome: Float[Array, "2"], task: Means) -> StepResult:
+        return StepResult(None, outcome, task != _UNUSED, jnp.asarray(False))
 
     def hypothesis(self, task: Means) -> Index:
         """The best arm."""
@@ -107,8 +160,8 @@ class DeterministicBandit(AbstractTaskFamily):
             horizon=self.horizon or self.num_arms,
             outcome_shift=(0.5,),
             outcome_scale=(0.5,),
-            query_names=_arm_names(self.num_arms),
-            hypothesis_names=_arm_names(self.num_arms),
+            query_names=arm_names(self.num_arms),
+            hypothesis_names=arm_names(self.num_arms),
             outcome_names=("reward",),
             question="Pull {query}: what is the reward?",
         )
@@ -132,5 +185,6 @@ class DeterministicBandit(AbstractTaskFamily):
         return jnp.argmax(task)
 
 
-def _arm_names(num_arms: int) -> tuple[str, ...]:
+def arm_names(num_arms: int) -> tuple[str, ...]:
+    """Names of arms for people."""
     return tuple(f"arm {i}" for i in range(num_arms))

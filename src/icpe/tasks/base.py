@@ -2,6 +2,8 @@
 
 import abc
 import dataclasses
+import functools as ft
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -156,9 +158,19 @@ class AbstractTaskFamily(eqx.Module):
         """The true hypothesis of a task."""
 
 
-def parameter(default: Any, help: str) -> Any:
-    """A parameter of a family: a static field with its help text beside it."""
-    return eqx.field(static=True, default=default, metadata={"help": help})
+def parameter(
+    default: Any, help: str, *, converter: Callable[[Any], Any] | None = None
+) -> Any:
+    """A parameter of a family: a static field with its help text beside it.
+
+    Args:
+        default: its default, a hashable value.
+        help: what it means, in a few words.
+        converter: applied to what is given, to make it hashable; JSON, for one, has
+            lists where the family wants tuples.
+    """
+    field = ft.partial(eqx.field, static=True, default=default, metadata={"help": help})
+    return field() if converter is None else field(converter=converter)
 
 
 def parameters(family: AbstractTaskFamily) -> dict[str, Any]:
@@ -181,3 +193,20 @@ def plain_step(spec: TaskSpec, outcome: Float[Array, "outcome"]) -> StepResult:
 def plain_reset(spec: TaskSpec) -> StepResult:
     """The result of a reset that reveals nothing."""
     return plain_step(spec, jnp.zeros(spec.outcome_size))
+
+
+def reveal(spec: TaskSpec, name: str, *, scale: float) -> TaskSpec:
+    """The spec with one more outcome entry, for a parameter shown at reset.
+
+    The entry is the parameter in the first outcome and 0 in the others, so that one
+    explorer serves tasks with different values of it.
+    """
+    size = spec.outcome_size
+    return dataclasses.replace(
+        spec,
+        outcome_size=size + 1,
+        outcome_shift=(*(spec.outcome_shift or (0.0,) * size), 0.0),
+        outcome_scale=(*(spec.outcome_scale or (1.0,) * size), scale),
+        outcome_names=(*(spec.outcome_names or ("outcome",) * size), name),
+        outcome_labels=(),
+    )
