@@ -1,4 +1,3 @@
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -13,24 +12,24 @@ ALARM = 1e-6
 """Probability of a false alarm of each statistical test."""
 
 
-def draw(family, number, seed=0):
-    keys = jr.split(jr.key(seed), number)
-    return np.asarray(jax.jit(jax.vmap(lambda key: family.sample_task(key=key)))(keys))
-
-
 @pytest.mark.parametrize(
-    "family", [GaussianBandit(num_arms=3), DeterministicBandit(num_arms=3)]
+    "family",
+    [
+        GaussianBandit(num_arms=3),
+        GaussianBandit(num_arms=4, vary_arms=True),
+        DeterministicBandit(num_arms=3),
+    ],
 )
 def test_a_bandit_conforms(family):
     check_family(family)
 
 
-def test_the_means_have_the_law_of_uniforms_given_the_gap_by_closed_form():
+def test_the_means_have_the_law_of_uniforms_given_the_gap_by_closed_form(draw_tasks):
     # Uniforms on [0, R]^K restricted to "the best leads by g" have the constant
     # density on that set, so P(best <= x) = ((x - g) / (R - g))^K, the others are
     # independent and uniform on [0, best - g], and every arm is the best equally often.
     family = GaussianBandit(num_arms=3, min_gap=0.3, max_mean=1.0)
-    means = draw(family, 3000)
+    means = draw_tasks(family, 3000)
     order = np.argsort(means, axis=1)
     best = np.take_along_axis(means, order[:, -1:], 1)[:, 0]
     others = np.take_along_axis(means, order[:, :-1], 1) / (best[:, None] - 0.3)
@@ -43,9 +42,9 @@ def test_the_means_have_the_law_of_uniforms_given_the_gap_by_closed_form():
     assert scipy.stats.chisquare(np.bincount(order[:, -1])).pvalue > ALARM
 
 
-def test_the_means_have_the_law_of_uniforms_given_the_gap_by_rejection():
+def test_the_means_have_the_law_of_uniforms_given_the_gap_by_rejection(draw_tasks):
     family = GaussianBandit(num_arms=4, min_gap=0.2, max_mean=1.0)
-    means = np.sort(draw(family, 2000), 1)
+    means = np.sort(draw_tasks(family, 2000), 1)
     uniforms = np.sort(np.random.default_rng(1).random((20000, 4)), 1)
     kept = uniforms[uniforms[:, -1] - uniforms[:, -2] >= 0.2][:2000]
     assert len(kept) == 2000
@@ -59,12 +58,10 @@ def test_the_means_have_the_law_of_uniforms_given_the_gap_by_rejection():
         assert result.pvalue > ALARM  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_rewards_are_normal_around_the_mean_of_the_pulled_arm():
+def test_rewards_are_normal_around_the_mean_of_the_pulled_arm(draw_outcomes):
     family = GaussianBandit(num_arms=3, noise=0.5)
     means = jnp.asarray([0.1, 1.0, 0.4])
-    rewards = jax.jit(
-        jax.vmap(lambda key: family.step(None, jnp.asarray(2), means, key=key).outcome)
-    )(jr.split(jr.key(0), 3000))[:, 0]
+    rewards = draw_outcomes(family, means, 2, 3000)[:, 0]
     assert scipy.stats.kstest((rewards - 0.4) / 0.5, "norm").pvalue > ALARM
     assert int(family.hypothesis(means)) == 1
 
@@ -74,7 +71,41 @@ def test_the_range_of_the_means_grows_with_the_arms_unless_it_is_given():
     assert GaussianBandit(num_arms=5, max_mean=1.0).mean_range == 1.0
 
 
-def test_one_pull_of_a_deterministic_arm_reveals_its_mean():
+def test_the_number_of_arms_varies_and_each_has_its_own_law(draw_tasks):
+    family = GaussianBandit(num_arms=5, vary_arms=True, fewest_arms=3, min_gap=0.2)
+    means = draw_tasks(family, 3000)
+    number = np.sum(means >= 0, 1)
+    assert (means[np.arange(5)[None, :] >= number[:, None]] == -1.0).all()
+    counts = np.bincount(number, minlength=6)[3:]
+    assert counts.sum() == 3000
+    assert scipy.stats.chisquare(counts).pvalue > ALARM
+    # As in the closed form above, with K and the range of each task.
+    top = np.sort(means, 1)[:, -2:]
+    level = ((top[:, 1] - 0.2) / (0.4 * number - 0.2)) ** number
+    assert (top[:, 1] - top[:, 0]).min() >= 0.2 - 1e-6
+    for arms in (3, 4, 5):
+        assert scipy.stats.kstest(level[number == arms], "uniform").pvalue > ALARM
+
+
+def test_the_number_of_arms_is_revealed_and_the_others_are_masked():
+    family = GaussianBandit(num_arms=4, vary_arms=True)
+    means = jnp.asarray([0.5, 0.1, -1.0, -1.0])
+    first = family.reset(means, key=jr.key(0))
+    assert first.outcome.tolist() == [0.0, 2.0]
+    assert first.query_mask.tolist() == [True, True, False, False]
+    then = family.step(None, jnp.asarray(1), means, key=jr.key(0))
+    assert then.outcome[1] == 0.0
+    assert then.query_mask.tolist() == [True, True, False, False]
+
+
+def test_one_number_of_arms_can_be_evaluated_with_the_spec_of_all():
+    every = GaussianBandit(num_arms=14, vary_arms=True)
+    six = GaussianBandit(num_arms=14, vary_arms=True, fewest_arms=6, most_arms=6)
+    assert six.spec == every.spec
+    assert int(np.sum(six.sample_task(key=jr.key(0)) >= 0)) == 6
+
+
+def test_one_pull_of_a_deterministic_arm_reveals_its_mean(draw_tasks):
     family = DeterministicBandit(num_arms=3)
     means = jnp.asarray([0.1, 0.9, 0.4])
     for arm in range(3):
@@ -82,7 +113,7 @@ def test_one_pull_of_a_deterministic_arm_reveals_its_mean():
         assert result.outcome.tolist() == [means[arm]]
     assert int(family.hypothesis(means)) == 1
     assert family.spec.horizon == 3
-    values = draw(family, 1000)
+    values = draw_tasks(family, 1000)
     assert scipy.stats.kstest(values.ravel(), "uniform").pvalue > ALARM
 
 
@@ -95,6 +126,9 @@ def test_one_pull_of_a_deterministic_arm_reveals_its_mean():
         (GaussianBandit, {"max_mean": -1.0}),
         (GaussianBandit, {"horizon": 0}),
         (GaussianBandit, {"min_gap": 1.0, "max_mean": 1.0}),
+        (GaussianBandit, {"fewest_arms": 1, "vary_arms": True}),
+        (GaussianBandit, {"most_arms": 11, "vary_arms": True}),
+        (GaussianBandit, {"min_gap": 1.0, "vary_arms": True}),
         (DeterministicBandit, {"num_arms": 1}),
         (DeterministicBandit, {"horizon": -1}),
     ],

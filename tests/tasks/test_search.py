@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 
 from icpe.exceptions import InvalidParameterError
-from icpe.tasks import BinarySearch
+from icpe.tasks import BinarySearch, NoisyBinarySearch
 from icpe.testing import check_family
 
 
@@ -51,3 +51,33 @@ def test_words_for_people_match_the_outcomes():
 def test_an_impossible_parameter_is_refused(bad):
     with pytest.raises(InvalidParameterError, match=next(iter(bad))):
         BinarySearch(**bad)
+
+
+def test_noisy_binary_search_conforms():
+    check_family(NoisyBinarySearch(size=5))
+
+
+@pytest.mark.parametrize(("guess", "right"), [(1, 1), (2, 0), (4, -1)])
+def test_a_wrong_answer_is_either_of_the_others(guess, right, draw_outcomes):
+    family = NoisyBinarySearch(size=5, noise=0.3)
+    answers = draw_outcomes(family, jnp.asarray(2), guess, 3000)[:, 0].astype(int)
+    counts = np.bincount(answers + 1, minlength=3)
+    expected = np.where(np.arange(-1, 2) == right, 0.7, 0.15) * 3000
+    # False alarm with probability 1e-6.
+    assert scipy.stats.chisquare(counts, expected).pvalue > 1e-6
+
+
+def test_without_noise_the_answers_are_those_of_binary_search():
+    family = NoisyBinarySearch(size=5, noise=0.0)
+    for guess in range(5):
+        result = family.step(None, jnp.asarray(guess), jnp.asarray(2), key=jr.key(0))
+        assert result.outcome.tolist() == [np.sign(2 - guess)]
+    assert family.spec == BinarySearch(size=5, horizon=30).spec
+
+
+@pytest.mark.parametrize(
+    "bad", [{"size": 1}, {"noise": 0.67}, {"noise": -0.1}, {"horizon": -1}]
+)
+def test_an_impossible_parameter_of_the_noisy_search_is_refused(bad):
+    with pytest.raises(InvalidParameterError, match=next(iter(bad))):
+        NoisyBinarySearch(**bad)

@@ -95,6 +95,8 @@ def _spacing_divergence(concentration: float, size: int) -> float:
 @ft.cache
 def _solve_concentration(divergence: float, size: int) -> float:
     """The a >= 1 with the given divergence, which grows with a; by bisection."""
+    if divergence == 0.0:
+        return 1.0
     low, high = 1.0, 2 * _LARGEST_CONCENTRATION
     while high - low > 1e-9 * low:
         middle = (low + high) / 2
