@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import pytest
 
-from icpe.tasks import fingerprint
+from icpe.tasks import fingerprint, make
 from icpe.tasks.base import (
     AbstractTaskFamily,
     StepResult,
@@ -104,3 +104,21 @@ def test_round_numbers_are_not_at_a_border_of_the_rounding():
         low = Subject(noise=0.0, offset=offset - 1e-6)
         high = Subject(noise=0.0, offset=offset + 1e-6)
         assert fingerprint(low) == fingerprint(high)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("binary-search", "88ba17a0ae8b5db9"),
+        ("deterministic-bandit", "fd438ec931c2e565"),
+        ("gaussian-bandit", "730980fe89b2d26c"),
+        ("feedback-graph", "fdf484d964615e3a"),
+        ("magic-chain", "afaa2ce847709b55"),
+        ("magic-room", "b2a78f379db41061"),
+    ],
+)
+def test_the_law_of_a_family_that_explorers_were_trained_on_has_not_changed(
+    name, expected
+):
+    """A change here makes every saved explorer of the family unusable."""
+    assert fingerprint(make(name)) == expected

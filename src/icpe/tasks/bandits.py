@@ -47,9 +47,15 @@ class GaussianBandit(AbstractTaskFamily):
     noise: float = parameter(0.5, "standard deviation of a reward")
     max_mean: float = parameter(0.0, "largest possible mean; 0 means 0.4 * num_arms")
     horizon: int = parameter(100, "most queries in an episode")
-    vary_arms: bool = parameter(False, "draw the number of arms, and reveal it")
-    fewest_arms: int = parameter(2, "with vary_arms: the smallest number of arms")
-    most_arms: int = parameter(0, "with vary_arms: the largest; 0 means num_arms")
+    vary_arms: bool = parameter(
+        False, "draw the number of arms, and reveal it", rare=True
+    )
+    fewest_arms: int = parameter(
+        2, "with vary_arms: the smallest number of arms", rare=True
+    )
+    most_arms: int = parameter(
+        0, "with vary_arms: the largest; 0 means num_arms", rare=True
+    )
 
     def __check_init__(self):
         check_at_least("num_arms", self.num_arms, 2)

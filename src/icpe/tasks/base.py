@@ -159,17 +159,23 @@ class AbstractTaskFamily(eqx.Module):
 
 
 def parameter(
-    default: Any, help: str, *, converter: Callable[[Any], Any] | None = None
+    default: Any,
+    help: str,
+    *,
+    rare: bool = False,
+    converter: Callable[[Any], Any] | None = None,
 ) -> Any:
     """A parameter of a family: a static field with its help text beside it.
 
     Args:
         default: its default, a hashable value.
         help: what it means, in a few words.
+        rare: not mentioned in the family's description while it has its default.
         converter: applied to what is given, to make it hashable; JSON, for one, has
             lists where the family wants tuples.
     """
-    field = ft.partial(eqx.field, static=True, default=default, metadata={"help": help})
+    metadata = {"help": help, "rare": rare}
+    field = ft.partial(eqx.field, static=True, default=default, metadata=metadata)
     return field() if converter is None else field(converter=converter)
 
 

@@ -52,11 +52,13 @@ class FeedbackGraph(AbstractTaskFamily):
     )
     noise: float = parameter(0.2, "standard deviation of a reward")
     horizon: int = parameter(0, "most queries in an episode; 0 means 5 * num_arms")
-    p: float = parameter(0.0, "probability p of the kind; 0: 0.25 star, 0.3 ring, 0.5")
-    q: float = parameter(0.3, "loopy-star: the center reveals itself")
-    r: float = parameter(0.35, "loopy-star: the center reveals a plain leaf")
+    p: float = parameter(
+        0.0, "probability p; 0: 0.25 star, 0.3 ring, 0.5 clique", rare=True
+    )
+    q: float = parameter(0.3, "loopy-star: the center reveals itself", rare=True)
+    r: float = parameter(0.35, "loopy-star: the center reveals a leaf", rare=True)
     matrix: Matrix = parameter(
-        (), "kind matrix: G[u][v], row by row", converter=_as_matrix
+        (), "kind matrix: G[u][v], row by row", rare=True, converter=_as_matrix
     )
 
     def __check_init__(self):

@@ -47,9 +47,15 @@ class MagicAction(AbstractTaskFamily):
     num_arms: int = parameter(5, "number of arms K, the magic one included")
     magic_noise: float = parameter(0.1, "standard deviation of the magic arm")
     horizon: int = parameter(100, "most queries in an episode")
-    vary_noise: bool = parameter(False, "draw the magic noise, and reveal it")
-    lowest_noise: float = parameter(0.0, "with vary_noise: the smallest magic noise")
-    highest_noise: float = parameter(1.0, "with vary_noise: the largest magic noise")
+    vary_noise: bool = parameter(
+        False, "draw the magic noise, and reveal it", rare=True
+    )
+    lowest_noise: float = parameter(
+        0.0, "with vary_noise: the smallest magic noise", rare=True
+    )
+    highest_noise: float = parameter(
+        1.0, "with vary_noise: the largest magic noise", rare=True
+    )
 
     def __check_init__(self):
         check_at_least("num_arms", self.num_arms, 3)

@@ -43,9 +43,13 @@ class MagicChain(AbstractTaskFamily):
     num_magic: int = parameter(2, "number of magic arms, arm 0 included")
     noise: float = parameter(0.0, "standard deviation of a reward")
     horizon: int = parameter(0, "most queries; 0: num_arms, 10 times that with noise")
-    vary_magic: bool = parameter(False, "draw the number of magic arms, and reveal it")
-    fewest_magic: int = parameter(1, "with vary_magic: the smallest number")
-    most_magic: int = parameter(0, "with vary_magic: the largest; 0: num_arms - 1")
+    vary_magic: bool = parameter(
+        False, "draw the number of magic arms, and reveal it", rare=True
+    )
+    fewest_magic: int = parameter(1, "with vary_magic: the smallest number", rare=True)
+    most_magic: int = parameter(
+        0, "with vary_magic: the largest; 0: num_arms - 1", rare=True
+    )
 
     def __check_init__(self):
         check_at_least("num_arms", self.num_arms, 3)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from icpe.exceptions import InvalidParameterError, UnknownNameError
-from icpe.tasks.base import AbstractTaskFamily, parameters
+from icpe.tasks.base import AbstractTaskFamily
 
 _FACTORIES: dict[str, Callable[..., AbstractTaskFamily]] = {}
 
@@ -75,8 +75,13 @@ def family_name(family: AbstractTaskFamily) -> str:
 
 
 def describe(family: AbstractTaskFamily) -> str:
-    """Name and parameters in one line."""
-    values = ", ".join(f"{k}={v}" for k, v in parameters(family).items())
+    """Name and parameters in one line, rare ones only where they are set."""
+    values = ", ".join(
+        f"{field.name}={getattr(family, field.name)}"
+        for field in dataclasses.fields(family)
+        if not field.metadata.get("rare")
+        or getattr(family, field.name) != field.default
+    )
     return f"{family_name(family)}({values})"
 
 
