@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from jaxtyping import TypeCheckError
 
-from icpe.history import History
+from icpe.history import History, StepCount
 
 
 def test_only_queries_before_the_length_were_made():
@@ -21,3 +21,9 @@ def test_each_record_of_a_batch_has_its_own_length():
 def test_there_is_one_outcome_more_than_queries():
     with pytest.raises(TypeCheckError):
         History(jnp.zeros(4, int), jnp.zeros((4, 2)), jnp.asarray(3))
+
+
+def test_a_step_count_goes_up_by_one_and_keeps_its_bound():
+    count = StepCount(jnp.asarray(3), 7).next()
+    assert int(count.value) == 4
+    assert count.bound == 7

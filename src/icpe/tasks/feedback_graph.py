@@ -29,11 +29,12 @@ def _as_matrix(rows: Any) -> Matrix:
 
 
 class FeedbackGraph(AbstractTaskFamily):
-    """Pulling arm u reveals the reward of each arm v with probability G[u, v].
+    """Arms whose pull may also, or only, reveal the rewards of other arms.
 
-    Rewards are normal around the means, independent between arms and pulls, and
-    revealed independently of one another. An outcome is the K rewards, 0 where not
-    revealed, and then K flags that say which were. The graph is fixed and known:
+    Pulling arm u reveals the reward of each arm v with probability G[u, v], each
+    independently of the others. Rewards are normal around the means, independent
+    between arms and pulls. An outcome is the K rewards, 0 where not revealed, and then
+    K flags that say which were. The graph is fixed and known:
 
     * `loopy-star`: arm 0 is the center and reveals itself with probability q, the last
       leaf with p and the other leaves with r; a leaf reveals only itself, with
@@ -58,7 +59,10 @@ class FeedbackGraph(AbstractTaskFamily):
     q: float = parameter(0.3, "loopy-star: the center reveals itself", rare=True)
     r: float = parameter(0.35, "loopy-star: the center reveals a leaf", rare=True)
     matrix: Matrix = parameter(
-        (), "kind matrix: G[u][v], row by row", rare=True, converter=_as_matrix
+        (),
+        "kind matrix: a row of probabilities for each arm",
+        rare=True,
+        converter=_as_matrix,
     )
 
     def __check_init__(self):

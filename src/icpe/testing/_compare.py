@@ -31,7 +31,9 @@ def trace(name: str, method: Callable, *arguments: PyTree) -> PyTree:
 
 
 def jit_once(function: Callable) -> Callable:
-    """`jax.jit` for a program that runs once: compiles fast, runs slowly."""
+    """`jax.jit` for a program that runs once; on the CPU it is not optimized."""
+    if jax.default_backend() != "cpu":
+        return jax.jit(function)
     return jax.jit(function, compiler_options={"xla_backend_optimization_level": 0})
 
 
