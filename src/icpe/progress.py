@@ -14,6 +14,9 @@ class AbstractProgress(abc.ABC):
     def advance(self, amount: int) -> None:
         """Another `amount` units are done."""
 
+    def note(self, text: str) -> None:  # noqa: B027
+        """Something to show beside the work in flight; ignored by default."""
+
     @abc.abstractmethod
     def finish(self) -> None:
         """The work that was started is done, or was given up."""

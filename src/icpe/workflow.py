@@ -2,13 +2,22 @@
 
 import dataclasses
 from pathlib import Path
+from typing import NamedTuple
 
 from icpe.artifact import Artifact, provenance
 from icpe.evaluate.calibrate import calibrate
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions, fit
+from icpe.learn.transfer import transfer
 from icpe.progress import AbstractProgress
 from icpe.tasks.base import AbstractTaskFamily
+
+
+class Trained(NamedTuple):
+    """An artifact, and why its training ended early (None if it did not)."""
+
+    artifact: Artifact
+    stopped: str | None
 
 
 def train(
@@ -19,30 +28,46 @@ def train(
     start_from: Artifact | None = None,
     calibration_episodes: int = 4096,
     progress: AbstractProgress | None = None,
-) -> tuple[Artifact, str | None]:
+) -> Trained:
     """Trains an explorer and measures its operating table.
 
-    Returns:
-        The artifact, and why training ended early (None if it did not). An explorer
-        whose training ended early is not calibrated.
+    An explorer whose training ended early is not calibrated.
+
+    Args:
+        family: the family to train for.
+        config: what is trained.
+        options: how the training is run.
+        start_from: an explorer to fine-tune; its networks must fit.
+        calibration_episodes: episodes for each row of the operating table.
+        progress: hears about training and calibration.
+
+    Raises:
+        UnsupportedError: the networks to start from do not fit.
+        TrainingDivergedError: a loss became NaN or infinite.
+        CheckpointError: the checkpoint to resume from is damaged or another one's.
     """
-    nets = None if start_from is None else start_from.nets
+    nets, earlier = None, {}
+    if start_from is not None:
+        nets = transfer(start_from.nets, family.spec, config)
+        earlier = {"started_from": start_from.provenance}
     result = fit(family, config, options, start_from=nets, progress=progress)
     artifact = Artifact(
         nets=result.nets,
         family=family,
         training=dataclasses.asdict(config),
-        provenance=provenance(iterations=result.iterations, seconds=result.seconds),
+        provenance=provenance(
+            iterations=result.iterations, seconds=result.seconds, **earlier
+        ),
     )
     if result.stopped is not None:
-        return artifact, result.stopped
+        return Trained(artifact, result.stopped)
     table = calibrate(
         artifact,
         episodes=calibration_episodes,
         seed=config.seed,
         progress=progress,
     )
-    return dataclasses.replace(artifact, table=table), None
+    return Trained(dataclasses.replace(artifact, table=table), None)
 
 
 def checkpoint_path(out: Path) -> Path:

@@ -9,7 +9,7 @@ import tyro
 from icpe.exceptions import InvalidParameterError
 
 Settings = Annotated[Mapping[str, str], tyro.conf.Suppress]
-"""The unparsed `--family.x` settings; filled by `icpe.cli.parsing.parse`."""
+"""Unparsed settings such as `--family.x`; filled by `icpe.cli.parsing.parse`."""
 
 FamilyName = Annotated[
     str | None,

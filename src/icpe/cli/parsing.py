@@ -13,7 +13,8 @@ from icpe.exceptions import InvalidParameterError
 
 Args = TypeVar("Args")
 
-_FAMILY_PREFIX = "--family."
+PREFIXES = {"settings": "--family.", "train_settings": "--train."}
+"""Fields of a command's dataclass that collect unparsed settings, by their prefix."""
 _BOX = re.compile(r"[│╭╮╰╯]|\x1b\[[0-9;]*m")
 _MEANT = re.compile(r"Perhaps you meant:\s+(--\S+)")
 _VALUE_ERROR = re.compile(r"Error parsing (\S+?):? .*from \[(.*?)\]")
@@ -23,18 +24,23 @@ def parse(args_type: type[Args], words: Sequence[str], *, prog: str) -> Args | N
     """Fills a command's dataclass; None if help was asked for and printed.
 
     Words `--family.x VALUE` or `--family.x=VALUE` go unparsed into the field
-    `settings`, since their types are known only once the family is.
+    `settings`, since their types are known only once the family is; words
+    `--train.x VALUE` go into `train_settings`.
 
     Raises:
         InvalidParameterError: the words do not fit, in one sentence.
     """
-    words, settings = split_settings(words)
-    takes_settings = any(f.name == "settings" for f in dataclasses.fields(args_type))  # pyright: ignore[reportArgumentType]
-    if settings and not takes_settings:
-        raise InvalidParameterError(
-            f"{_FAMILY_PREFIX}{next(iter(settings))} has no meaning for {prog}, which "
-            "takes no family; leave it out."
-        )
+    fields = {field.name for field in dataclasses.fields(args_type)}  # pyright: ignore[reportArgumentType]
+    collected = {}
+    for field, prefix in PREFIXES.items():
+        words, settings = split_settings(words, prefix)
+        if field in fields:
+            collected[field] = settings
+        elif settings:
+            raise InvalidParameterError(
+                f"{prefix}{next(iter(settings))} has no meaning for {prog}; leave it "
+                "out."
+            )
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
@@ -48,12 +54,12 @@ def parse(args_type: type[Args], words: Sequence[str], *, prog: str) -> Args | N
         if not stop.code:
             return None
         raise InvalidParameterError(condense(complaint.getvalue(), prog)) from None
-    if takes_settings:
-        args = dataclasses.replace(args, settings=settings)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    return args
+    return dataclasses.replace(args, **collected)  # pyright: ignore[reportArgumentType]
 
 
-def split_settings(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+def split_settings(
+    words: Sequence[str], prefix: str = PREFIXES["settings"]
+) -> tuple[list[str], dict[str, str]]:
     """Takes `--family.x VALUE` out of the words; hyphens in x become underscores.
 
     A setting without a value, at the end or before another option, is "true".
@@ -62,10 +68,10 @@ def split_settings(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     queue = list(words)
     while queue:
         word = queue.pop(0)
-        if not word.startswith(_FAMILY_PREFIX):
+        if not word.startswith(prefix):
             rest.append(word)
             continue
-        name, equals, value = word.removeprefix(_FAMILY_PREFIX).partition("=")
+        name, equals, value = word.removeprefix(prefix).partition("=")
         if not equals:
             value = queue.pop(0) if queue and queue[0][:2] != "--" else "true"
         settings[name.replace("-", "_")] = value

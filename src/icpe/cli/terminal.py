@@ -68,11 +68,15 @@ class _BarProgress(AbstractProgress):
             console=Console(file=sys.stderr),
             transient=True,
         )
+        self._label = label
         self._task = self._progress.add_task(label, total=total)
         self._progress.start()
 
     def advance(self, amount: int) -> None:
         self._progress.advance(self._task, amount)
+
+    def note(self, text: str) -> None:
+        self._progress.update(self._task, description=f"{self._label}: {text}")
 
     def finish(self) -> None:
         self._progress.stop()
@@ -82,7 +86,7 @@ class _LineProgress(AbstractProgress):
     """A line now and then; none for work that is soon done."""
 
     def start(self, label: str, total: int) -> None:
-        self._label, self._total, self._done = label, total, 0
+        self._label, self._total, self._done, self._note = label, total, 0, ""
         self._last_line = time.monotonic()
 
     def advance(self, amount: int) -> None:
@@ -91,7 +95,11 @@ class _LineProgress(AbstractProgress):
             return
         if time.monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
-            print(f"{self._label}: {self._done} of {self._total}", file=sys.stderr)
+            done = f"{self._label}: {self._done} of {self._total}{self._note}"
+            print(done, file=sys.stderr, flush=True)
+
+    def note(self, text: str) -> None:
+        self._note = f", {text}"
 
     def finish(self) -> None:
         """The result that follows says enough."""

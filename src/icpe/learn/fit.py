@@ -30,7 +30,7 @@ class FitOptions:
     """How a training is run, as opposed to what is trained.
 
     Attributes:
-        checkpoint: file for checkpoints; None keeps none.
+        checkpoint: file for checkpoints, also of the end; None keeps none.
         checkpoint_seconds: time between two checkpoints.
         light_checkpoint: leave the replay out of checkpoints, and refill it.
         resume: go on from the checkpoint.
@@ -107,9 +107,11 @@ def fit(
                     raise _diverged(values, done + size, options)
                 if log is not None:
                     log.write(done + size, {**values, "seconds": clock.seconds})
+                progress.note(_summary(values))
                 progress.advance(size)
                 stopped = interrupts.reason or clock.limit_reason
-                if stopped or clock.checkpoint_is_due():
+                is_last = done + size == config.num_iterations
+                if stopped or is_last or clock.checkpoint_is_due():
                     _save(state, learner, options, clock.seconds)
                 if stopped:
                     break
@@ -162,6 +164,10 @@ def _values(metrics: Metrics) -> dict[str, float]:
         field.name: float(getattr(metrics, field.name))
         for field in dataclasses.fields(metrics)
     }
+
+
+def _summary(values: dict[str, float]) -> str:
+    return f"loss {values['inference_loss']:.4f}, accuracy {values['accuracy']:.3f}"
 
 
 def _save(
