@@ -5,8 +5,10 @@ the file: the family is rebuilt from the registry by name, or passed in by the u
 and must have the fingerprint the explorer was trained with.
 """
 
+import contextlib
 import dataclasses
 import importlib.metadata
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -132,9 +134,8 @@ class Artifact:
                 was trained for another family.
         """
         path = Path(path)
-        try:
-            document = read_document(path)
-            _check_version(document, path)
+        with _explained(path):
+            document = _document(path)
             family = _find_family(document, family, path)
             nets = read_tree(path, _skeleton(document, family))
             table = document["operating_table"]
@@ -147,14 +148,17 @@ class Artifact:
                 certificates=tuple(document["certificates"]),
                 evaluation=document["evaluation"],
             )
-        except OSError as error:
-            raise ArtifactError(f"{path} cannot be read: {error.strerror}.") from error
-        except IcpeError:
-            raise
-        except (ValueError, KeyError, TypeError) as error:
-            raise ArtifactError(
-                f"{path} is not an artifact that can be used: {error}."
-            ) from error
+
+
+def read_card(path: str | Path) -> dict[str, Any]:
+    """What a file says about itself: its document, without networks or family.
+
+    Raises:
+        ArtifactError: the file is damaged, foreign or newer than this version.
+    """
+    path = Path(path)
+    with _explained(path):
+        return _document(path)
 
 
 def provenance(**facts: Any) -> dict[str, Any]:
@@ -175,13 +179,31 @@ def _arrays(nets: ExplorerNets) -> ExplorerNets:
     return eqx.filter(nets, eqx.is_array)
 
 
-def _check_version(document: dict[str, Any], path: Path) -> None:
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turns what goes wrong with a file into one sentence about it."""
+    try:
+        yield
+    except IcpeError:
+        raise
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise ArtifactError(
+            f"{path} is not an artifact that can be used: {problem}."
+        ) from error
+
+
+def _document(path: Path) -> dict[str, Any]:
+    document = read_document(path)
     found = document["format_version"]
     if found > FORMAT_VERSION:
         raise ArtifactError(
             f"{path} has format version {found}, newer than {FORMAT_VERSION}, which "
             "this icpe reads; install a newer icpe."
         )
+    return document
 
 
 def _find_family(
@@ -220,5 +242,3 @@ def _skeleton(document: dict[str, Any], family: AbstractTaskFamily) -> ExplorerN
     return eqx.filter_eval_shape(
         lambda key: ExplorerNets(family.spec, config, prices, key=key), jr.key(0)
     )
-
-

@@ -63,7 +63,7 @@ def read_document(path: Path) -> dict[str, Any]:
             metadata = file.metadata() or {}
         return json.loads(metadata[_DOCUMENT])
     except (SafetensorError, KeyError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is damaged or was not written by icpe") from error
+        raise ValueError("it is damaged or was not written by icpe") from error
 
 
 def read_tree(path: Path, like: PyTree) -> PyTree:
@@ -80,7 +80,7 @@ def read_tree(path: Path, like: PyTree) -> PyTree:
         with safe_open(str(path), framework="np") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
-        raise ValueError(f"{path} is damaged") from error
+        raise ValueError("it is damaged") from error
 
     def restore(key_path, leaf):
         if not _is_array(leaf):
