@@ -99,11 +99,10 @@ def test_every_part_of_the_law_enters(change, reference):
 
 
 def test_round_numbers_are_not_at_a_border_of_the_rounding():
-    # Outcomes that are multiples of half the resolution, moved by a last bit or so.
-    for offset in (0.005, 0.125):
-        low = Subject(noise=0.0, offset=offset - 1e-6)
-        high = Subject(noise=0.0, offset=offset + 1e-6)
-        assert fingerprint(low) == fingerprint(high)
+    # An odd multiple of half the resolution, moved by a last bit or so.
+    low = Subject(noise=0.0, offset=0.125 - 1e-6)
+    high = Subject(noise=0.0, offset=0.125 + 1e-6)
+    assert fingerprint(low) == fingerprint(high)
 
 
 @pytest.mark.parametrize(
