@@ -16,6 +16,7 @@ import equinox as eqx
 import jax
 import jax.random as jr
 
+from icpe.certificate import Certificate, covering, hash_arrays
 from icpe.exceptions import ArtifactError, IcpeError, OperatingPointError
 from icpe.explorers.neural import ExplorerNets, NetConfig, NeuralExplorer, PriceRange
 from icpe.files import read_document, read_tree, save_tree
@@ -30,6 +31,19 @@ FORMAT_VERSION = 1
 
 
 @dataclasses.dataclass(frozen=True)
+class Service:
+    """How a request is served, and the certificate that covers it, if one does."""
+
+    operating_point: OperatingPoint
+    certificate: Certificate | None = None
+
+    @property
+    def certified(self) -> bool:
+        """Whether a certificate covers the request."""
+        return self.certificate is not None
+
+
+@dataclasses.dataclass(frozen=True)
 class Artifact:
     """A trained explorer and all that is known about it.
 
@@ -40,7 +54,8 @@ class Artifact:
         provenance: package, jax, device, seconds and iterations of the training.
         table: accuracy and queries at measured operating points, None before
             calibration.
-        certificates: statements about the error probability, by error_prob.
+        certificates: every attempt to certify it, oldest first, as the values of
+            `Certificate.to_dict`.
         evaluation: summary of the last evaluation that was written back.
     """
 
@@ -57,15 +72,28 @@ class Artifact:
         """The explorer, ready to play."""
         return NeuralExplorer(self.nets.for_play())
 
-    def operating_point(
+    @property
+    def weights_hash(self) -> str:
+        """Hash of the networks, by which certificates name them."""
+        return hash_arrays(_arrays(self.nets))
+
+    def with_certificate(self, certificate: Certificate) -> "Artifact":
+        """The artifact with one more attempt to certify it."""
+        records = (*self.certificates, certificate.to_dict())
+        return dataclasses.replace(self, certificates=records)
+
+    def serve(
         self,
         *,
         error_prob: float | None = None,
         budget: int | None = None,
         price: float | None = None,
         max_queries: int | None = None,
-    ) -> OperatingPoint:
-        """The price or budget that serves a request.
+    ) -> Service:
+        """The price or budget that serves a request, and whether it is certified.
+
+        An error probability is served at the price of the certificate that covers it;
+        without one, or with a cap on the queries, by the operating table.
 
         Raises:
             OperatingPointError: the request is malformed, outside the trained range,
@@ -80,13 +108,15 @@ class Artifact:
             max_queries=max_queries,
         )
         if error_prob is not None:
-            if self.table is None:
-                raise OperatingPointError(
-                    "error_prob needs the operating table, which this file does not "
-                    "have yet; make it with icpe calibrate FILE."
-                )
-            row = self.table.row_for(error_prob, max_queries)
-            return OperatingPoint.at(horizon, price=row.price, max_queries=max_queries)
+            certificate = None
+            if max_queries in (None, horizon):
+                certificate = self.certificate_for(error_prob)
+            if certificate is None:
+                price = self._calibrated_price(error_prob, max_queries)
+            else:
+                price = certificate.price
+            point = OperatingPoint.at(horizon, price=price, max_queries=max_queries)
+            return Service(point, certificate)
         prices = self.nets.prices
         slack = 1e-6
         if price is not None and not (
@@ -96,7 +126,36 @@ class Artifact:
                 f"price must lie in the trained range [{prices.low:g}, "
                 f"{prices.high:g}]; got {price}."
             )
-        return point
+        return Service(point)
+
+    def operating_point(
+        self,
+        *,
+        error_prob: float | None = None,
+        budget: int | None = None,
+        price: float | None = None,
+        max_queries: int | None = None,
+    ) -> OperatingPoint:
+        """The price or budget that serves a request; see `serve`."""
+        return self.serve(
+            error_prob=error_prob, budget=budget, price=price, max_queries=max_queries
+        ).operating_point
+
+    def certificate_for(self, error_prob: float) -> Certificate | None:
+        """The certificate that covers an error probability, None if none does."""
+        if not self.certificates:
+            return None
+        return covering(self.certificates, error_prob, self.weights_hash)
+
+    def _calibrated_price(self, error_prob: float, max_queries: int | None) -> float:
+        if self.table is None:
+            raise OperatingPointError(
+                "error_prob needs the operating table, which this file does not "
+                "have yet; make it with icpe calibrate FILE."
+            )
+        price = self.table.row_for(error_prob, max_queries).price
+        assert price is not None
+        return price
 
     def save(self, path: str | Path) -> None:
         """Writes the file to a temporary name and renames it."""

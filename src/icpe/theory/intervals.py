@@ -26,7 +26,7 @@ def clopper_pearson_lower(
     probability 1 - confidence, and 0 if there was no success.
     """
     x, n = _counts(successes, trials)
-    _check_confidence(confidence)
+    check_confidence(confidence)
     with np.errstate(invalid="ignore"):
         bound = scipy.stats.beta.ppf(1 - confidence, x, n - x + 1)
     return np.where(x == 0, 0.0, bound)
@@ -48,7 +48,7 @@ def clopper_pearson(
     For X ~ Binomial(n, p), P(low(X) <= p <= high(X)) >= confidence for every n and p:
     each side errs with probability at most (1 - confidence) / 2.
     """
-    _check_confidence(confidence)
+    check_confidence(confidence)
     one_sided = (1 + confidence) / 2
     return Interval(
         clopper_pearson_lower(successes, trials, one_sided),
@@ -69,7 +69,7 @@ def hoeffding(
     The sample mean of n of them deviates from its expectation by t or more with
     probability at most 2 exp(-2 n t^2 / (high - low)^2) (Hoeffding, 1963, theorem 2).
     """
-    _check_confidence(confidence)
+    check_confidence(confidence)
     if not low < high:
         raise InvalidParameterError(
             f"low must be smaller than high; got low={low} and high={high}."
@@ -94,7 +94,7 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     the central limit theorem; unlike the other bounds here it is no guarantee at
     small samples. One value gives an infinite interval.
     """
-    _check_confidence(confidence)
+    check_confidence(confidence)
     values = np.asarray(values, float)
     n = values.shape[-1] if values.ndim else 0
     if n == 0:
@@ -118,7 +118,8 @@ def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[np.ndarray, np.nda
     return x, n
 
 
-def _check_confidence(confidence: float) -> None:
+def check_confidence(confidence: float) -> None:
+    """Raises one sentence unless the confidence lies strictly between 0 and 1."""
     if not 0 < confidence < 1:
         raise InvalidParameterError(
             f"confidence must lie strictly between 0 and 1; got {confidence}."

@@ -1,0 +1,134 @@
+"""Exact binomial tests of a success probability, alone and in a fixed sequence.
+
+The exact test of "the success probability is less than p0" at level alpha counts
+successes in a number of trials that was fixed beforehand, and rejects when so many or
+more would have probability at most alpha at p0. It rejects exactly when the one-sided
+Clopper-Pearson bound is at least p0.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.stats
+
+from icpe.exceptions import InvalidParameterError
+from icpe.theory.intervals import check_confidence
+
+_MOST_TRIALS = 10**9
+
+
+class Rung(NamedTuple):
+    """One test of a sequence: what was tested, its successes, and whether it passed."""
+
+    label: float
+    successes: int
+    passed: bool
+
+
+def critical_successes(trials: int, probability: float, confidence: float) -> int:
+    """The fewest successes at which the exact test passes; trials + 1 if none do.
+
+    For X ~ Binomial(trials, p) with any p <= probability,
+    P(X >= critical_successes) <= 1 - confidence, and no smaller number has this
+    property at p = probability.
+    """
+    _check_test(trials, probability, confidence)
+    level = 1.0 - confidence
+    count = int(scipy.stats.binom.isf(level, trials, probability))
+    while pass_probability(trials, count, probability) > level:
+        count += 1
+    return count
+
+
+def pass_probability(trials: int, critical: int, probability: float) -> float:
+    """P(X >= critical) for X ~ Binomial(trials, probability)."""
+    return float(scipy.stats.binom.sf(critical - 1, trials, probability))
+
+
+def fewest_trials(probability: float, confidence: float) -> int:
+    """The fewest trials with which the exact test can pass at all.
+
+    Without a failure n successes have probability probability^n, which must be at
+    most 1 - confidence.
+    """
+    _check_test(1, probability, confidence)
+    trials = int(np.ceil(np.log1p(-confidence) / np.log(probability) - 1e-9))
+    return max(1, trials)
+
+
+def trials_needed(
+    truth: float, probability: float, confidence: float, power: float
+) -> int | None:
+    """Trials with which a success probability `truth` passes with chance `power`.
+
+    The chance does not grow with every single trial, since counts are whole; this is
+    a number at which it is at least `power` while with one trial less it is not. None
+    if `truth` is not larger than `probability` (no number of trials would do) or is
+    so close to it that a billion trials do not suffice.
+    """
+    _check_test(1, probability, confidence)
+    if not truth > probability:
+        return None
+
+    def enough(trials: int) -> bool:
+        critical = critical_successes(trials, probability, confidence)
+        return pass_probability(trials, critical, truth) >= power
+
+    high = fewest_trials(probability, confidence)
+    low = high - 1
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > _MOST_TRIALS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def fixed_sequence_test(
+    labels: Sequence[float],
+    successes_at: Callable[[float], int],
+    *,
+    trials: int,
+    probability: float,
+    confidence: float,
+) -> tuple[Rung, ...]:
+    """Tests in the order given, each at the full level, until one does not pass.
+
+    Rung by rung the hypothesis "the success probability is less than `probability`"
+    is put to the exact test. If the order is fixed before any of the trials, then with
+    probability at least `confidence` none of the rungs that pass is a rung where that
+    hypothesis is true: for one of them to pass, the first of them in the order must
+    pass (Maurer, Hothorn and Lehmacher 1995; Bauer 1991). The trials of different
+    rungs may depend on one another in any way.
+
+    Args:
+        labels: what is tested, in order.
+        successes_at: makes the trials at a label and counts the successes.
+        trials: number of trials at every label.
+        probability: the success probability to be shown.
+        confidence: one minus the level of every test.
+
+    Returns:
+        The rungs that were tested; all but the last have passed.
+    """
+    critical = critical_successes(trials, probability, confidence)
+    rungs = []
+    for label in labels:
+        successes = successes_at(label)
+        rungs.append(Rung(label, successes, successes >= critical))
+        if successes < critical:
+            break
+    return tuple(rungs)
+
+
+def _check_test(trials: int, probability: float, confidence: float) -> None:
+    check_confidence(confidence)
+    if trials < 1:
+        raise InvalidParameterError(f"trials must be at least 1; got {trials}.")
+    if not 0.0 < probability < 1.0:
+        raise InvalidParameterError(
+            f"probability must lie strictly between 0 and 1; got {probability}."
+        )
