@@ -1,7 +1,6 @@
 """What a trained explorer can do: accuracy and queries at measured operating points."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 from icpe.exceptions import OperatingPointError
@@ -68,12 +67,16 @@ class OperatingTable:
             )
         served = [row for row in rows if row.lower_bound >= 1.0 - error_prob]
         if not served:
-            best = max(row.lower_bound for row in rows)
             raise OperatingPointError(
                 f"error_prob={error_prob} is smaller than this explorer can serve; "
-                f"the smallest is {_round_up(1.0 - best)}."
+                f"the smallest is {self.smallest_error_prob(max_queries)}."
             )
         return min(served, key=lambda row: (row.mean_cost, row.price))
+
+    def smallest_error_prob(self, max_queries: int | None = None) -> float:
+        """The smallest error probability that `row_for` serves, to four digits."""
+        best = max(row.lower_bound for row in self.priced(max_queries))
+        return _round_up(1.0 - best)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-compatible values."""
@@ -92,10 +95,3 @@ class OperatingTable:
 def _round_up(probability: float) -> float:
     """To four digits, never below what was given."""
     return -(-probability * 10_000 // 1) / 10_000
-
-
-def merge(table: OperatingTable, rows: Sequence[OperatingRow]) -> OperatingTable:
-    """The table with some rows added, replacing those of the same point."""
-    new = {(row.price, row.max_queries) for row in rows}
-    kept = [row for row in table.rows if (row.price, row.max_queries) not in new]
-    return dataclasses.replace(table, rows=(*kept, *rows))

@@ -20,6 +20,9 @@ COMMANDS = {
     "tasks": "list the families of tasks and their parameters",
     "baselines": "list the classical explorers and the families they serve",
     "bounds": "print what is known about the optimum of a family",
+    "train": "train an explorer for a family",
+    "show": "print what is known about a trained explorer",
+    "calibrate": "measure again what a trained explorer does at each price and budget",
     "evaluate": "measure accuracy and number of queries of explorers",
     "play": "watch one episode, or answer the queries yourself",
 }

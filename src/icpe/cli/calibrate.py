@@ -1,0 +1,77 @@
+"""`icpe calibrate`: measure the operating table of a trained explorer again."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+_DEFAULT_EPISODES = 4096
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Measure what a trained explorer does at each price and budget.
+
+    The whole operating table is measured again and written back to the file, which
+    is replaced at the very end.
+    """
+
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    """The file of the explorer."""
+    episodes: Annotated[
+        int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")
+    ] = None
+    """Episodes for each row of the table; as many as before if left out."""
+    max_queries: Annotated[
+        tuple[int, ...], tyro.conf.arg(metavar="N [N ...]", help_behavior_hint="")
+    ] = ()
+    """Caps that get rows of their own, beside those that have them already."""
+    seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = (
+        None
+    )
+    """Seed of the episodes; the one from before if left out."""
+    json: bool = False
+    """Print the table as one line of JSON."""
+
+
+def run(args: Args) -> int:
+    """Measures and writes back."""
+    from icpe.artifact import Artifact
+    from icpe.cli.card import print_card
+    from icpe.cli.options import check_seed
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.evaluate.calibrate import calibrate
+    from icpe.files import check_writable
+
+    if args.seed is not None:
+        check_seed(args.seed)
+    artifact = Artifact.load(args.file)
+    check_writable(args.file)
+    keep_compiled_programs()
+    table = calibrate(
+        artifact, **_request(args, artifact.table), progress=progress_meter()
+    )
+    artifact = dataclasses.replace(artifact, table=table)
+    artifact.save(args.file)
+    if args.json:
+        print_json(table.to_dict())
+    else:
+        print_card(output(), artifact.document(), str(args.file))
+    return 0
+
+
+def _request(args: Args, before) -> dict:
+    """What is asked for, completed by what the table had before."""
+    if before is None:
+        episodes, seed, caps = _DEFAULT_EPISODES, 0, set()
+    else:
+        episodes = min(row.episodes for row in before.rows)
+        seed = before.seed
+        caps = {row.max_queries for row in before.rows if row.price is not None}
+    return {
+        "episodes": episodes if args.episodes is None else args.episodes,
+        "seed": seed if args.seed is None else args.seed,
+        "max_queries": sorted(caps | set(args.max_queries)),
+    }

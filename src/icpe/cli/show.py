@@ -1,0 +1,39 @@
+"""`icpe show`: the card of a trained explorer."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from icpe.cli.options import Seed
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Print what is known about a trained explorer.
+
+    Its family, what it does at each error probability and budget, its certificates,
+    and where it comes from. The family need not be installed.
+    """
+
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    """The file of the explorer."""
+    json: bool = False
+    """Print everything but the networks as one line of JSON."""
+    seed: Seed = 0
+    """Not used; accepted by every command."""
+
+
+def run(args: Args) -> int:
+    """Prints the card."""
+    from icpe.artifact import read_card
+    from icpe.cli.card import print_card
+    from icpe.cli.terminal import output, print_json
+
+    document = read_card(args.file)
+    if args.json:
+        print_json(document)
+    else:
+        print_card(output(), document, str(args.file))
+    return 0

@@ -1,0 +1,196 @@
+"""`icpe train`: train an explorer for a family."""
+
+import dataclasses
+import difflib
+import re
+import sys
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from icpe.cli.options import Seed, Settings, check_seed
+from icpe.exceptions import (
+    CheckpointError,
+    InvalidParameterError,
+    UnknownNameError,
+)
+
+INTERRUPTED = 130
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Train an explorer for a family, measure it, and write it to a file.
+
+    Set the parameter x of the family by --family.x VALUE, and the setting x of the
+    training by --train.x VALUE. Ctrl-C, like the time limit, leaves a checkpoint
+    beside the file; the same command with --resume goes on from there.
+    """
+
+    family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
+    """The family to train for; `icpe tasks` lists them."""
+    out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
+    """Where the explorer is written when all is done."""
+    preset: Annotated[
+        Literal["cpu", "gpu"] | None,
+        tyro.conf.arg(metavar="cpu|gpu", help_behavior_hint=""),
+    ] = None
+    """Settings for two cores and small sizes, or for one GPU; by what there is."""
+    start_from: Annotated[
+        Path | None,
+        tyro.conf.arg(name="from", metavar="FILE", help_behavior_hint=""),
+    ] = None
+    """Fine-tune this explorer instead of starting from scratch."""
+    time_limit: Annotated[
+        str | None, tyro.conf.arg(metavar="TIME", help_behavior_hint="")
+    ] = None
+    """Stop training with a checkpoint after this time: 90, 90s, 9m or 1h."""
+    resume: bool = False
+    """Go on from the checkpoint beside FILE."""
+    light_checkpoint: bool = False
+    """Leave the remembered episodes out of checkpoints, and play new ones."""
+    calibration_episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 4096
+    """Episodes for each row of the operating table."""
+    seed: Seed = 0
+    """Seed of the training."""
+    settings: Settings = dataclasses.field(default_factory=dict)
+    train_settings: Settings = dataclasses.field(default_factory=dict)
+
+
+def run(args: Args) -> int:
+    """Trains, measures, saves."""
+    from icpe.artifact import Artifact
+    from icpe.cli.card import print_card
+    from icpe.cli.families import build_family
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.cli.terminal import output, progress_meter
+    from icpe.learn.fit import FitOptions
+    from icpe.types import check_at_least
+    from icpe.workflow import checkpoint_path, metrics_path, train
+
+    check_seed(args.seed)
+    check_at_least("--calibration-episodes", args.calibration_episodes, 1)
+    checkpoint = checkpoint_path(args.out)
+    options = FitOptions(
+        checkpoint=checkpoint,
+        light_checkpoint=args.light_checkpoint,
+        resume=args.resume,
+        time_limit=parse_duration(args.time_limit or "inf"),
+        metrics=metrics_path(args.out),
+    )
+    family = build_family(args.family, args.settings)
+    _check_files(args, checkpoint)
+    earlier = None if args.start_from is None else Artifact.load(args.start_from)
+    config = build_config(args, family, earlier)
+    keep_compiled_programs()
+    try:
+        artifact, stopped = train(
+            family,
+            config,
+            options,
+            start_from=earlier,
+            calibration_episodes=args.calibration_episodes,
+            progress=progress_meter(),
+        )
+    except KeyboardInterrupt:
+        if not checkpoint.exists():
+            raise
+        _explain_how_to_resume("Interrupted", checkpoint)
+        return INTERRUPTED
+    if stopped is not None:
+        done = artifact.provenance["iterations"]
+        where = f"after {done} of {config.num_iterations} iterations"
+        _explain_how_to_resume(f"{stopped.capitalize()} {where}", checkpoint)
+        return INTERRUPTED if stopped == "interrupted" else 0
+    artifact.save(args.out)
+    checkpoint.unlink(missing_ok=True)
+    print_card(output(), artifact.document(), str(args.out))
+    return 0
+
+
+def parse_duration(text: str) -> float:
+    """Seconds in 90, 90s, 9m or 1h; "inf" is no limit.
+
+    Raises:
+        InvalidParameterError: it is something else, or nothing.
+    """
+    if text == "inf":
+        return float("inf")
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if match is None or float(match[1]) == 0:
+        raise InvalidParameterError(
+            f"--time-limit must be a time such as 90, 90s, 9m or 1h; got {text!r}."
+        )
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def build_config(args: Args, family, earlier):
+    """The preset, with the networks of an earlier explorer, and the user's changes."""
+    import jax
+
+    from icpe.learn.presets import preset
+    from icpe.learn.transfer import like_networks
+
+    name = args.preset or ("gpu" if jax.default_backend() == "gpu" else "cpu")
+    config = preset(name, family)
+    if earlier is not None:
+        config = like_networks(config, earlier.nets)
+    changes = read_settings(type(config), args.train_settings)
+    return dataclasses.replace(config, **changes, seed=args.seed)
+
+
+def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
+    """Reads `--train.x VALUE` words; the seed has an option of its own.
+
+    Raises:
+        UnknownNameError: no such setting; the message names those there are.
+        InvalidParameterError: a value of the wrong type.
+    """
+    from icpe.cli.families import convert
+
+    hints = typing.get_type_hints(config_type)
+    allowed = [field.name for field in dataclasses.fields(config_type)]
+    allowed.remove("seed")
+    values = {}
+    for name, word in settings.items():
+        if name not in allowed:
+            close = difflib.get_close_matches(name, allowed, n=1)
+            raise UnknownNameError(
+                f"Training has no setting {name!r}; it has {', '.join(allowed)}."
+                + (f" Did you mean {close[0]!r}?" if close else "")
+            )
+        values[name] = convert(f"--train.{name}", word, hints[name])
+    return values
+
+
+def _check_files(args: Args, checkpoint: Path) -> None:
+    """Finds out before training what would go wrong after it."""
+    from icpe.files import check_writable
+
+    try:
+        check_writable(args.out)
+    except OSError as error:
+        raise InvalidParameterError(
+            f"--out {args.out} cannot be written: {error}."
+        ) from error
+    if checkpoint.exists() and not args.resume:
+        raise CheckpointError(
+            f"{checkpoint} holds an unfinished training; add --resume to go on with "
+            "it, or remove it to start again."
+        )
+    if args.resume and not checkpoint.exists():
+        raise CheckpointError(
+            f"There is no checkpoint {checkpoint} to resume from; leave --resume out."
+        )
+
+
+def _explain_how_to_resume(what: str, checkpoint: Path) -> None:
+    print(
+        f"icpe: {what}; the training is kept in {checkpoint}: give the same command "
+        "with --resume to go on.",
+        file=sys.stderr,
+    )
