@@ -7,6 +7,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from icpe.artifact import Artifact as Artifact
+    from icpe.deploy import Session as Session
     from icpe.evaluate.report import Report as Report
     from icpe.exceptions import IcpeError as IcpeError
     from icpe.explorers import AbstractExplorer as AbstractExplorer
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "AbstractExplorer": "icpe.explorers",
     "AbstractTaskFamily": "icpe.tasks",
+    "Artifact": "icpe.artifact",
     "IcpeError": "icpe.exceptions",
     "OperatingPoint": "icpe.types",
     "Report": "icpe.evaluate.report",
+    "Session": "icpe.deploy",
     "StopReason": "icpe.types",
     "TaskSpec": "icpe.tasks",
     "make": "icpe.tasks",

@@ -1,1 +1,4 @@
-"""TODO"""
+"""Use one explorer in the real world."""
+
+from icpe.deploy.session import Session as Session
+from icpe.deploy.session import Told as Told

@@ -1,0 +1,85 @@
+"""What a user tells a session, checked and made into arrays."""
+
+import operator
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from icpe.exceptions import InvalidOutcomeError
+from icpe.tasks.base import TaskSpec
+
+
+def read_query(query: Any, spec: TaskSpec, mask: Bool[np.ndarray, "queries"]) -> int:
+    """A query that exists and that the mask allows.
+
+    Raises:
+        InvalidOutcomeError: it is something else.
+    """
+    try:
+        number = -1 if isinstance(query, bool | np.bool_) else operator.index(query)
+    except TypeError:
+        number = -1
+    if not 0 <= number < spec.num_queries:
+        raise InvalidOutcomeError(
+            f"query must be a whole number from 0 to {spec.num_queries - 1}; "
+            f"got {query!r}."
+        )
+    if not mask[number]:
+        allowed = ", ".join(map(str, np.flatnonzero(mask)))
+        raise InvalidOutcomeError(
+            f"query {number} is not allowed now; those allowed are {allowed}."
+        )
+    return number
+
+
+def read_outcome(
+    name: str, outcome: Any, spec: TaskSpec
+) -> Float[np.ndarray, "outcome"]:
+    """The outcome as a vector of its own that nobody can change.
+
+    Raises:
+        InvalidOutcomeError: it has another shape, or is not finite as a float32.
+    """
+    size = spec.outcome_size
+    wanted = "one number" if size == 1 else f"{size} numbers"
+    read = _as_array(outcome)
+    if read is None or read.dtype.kind not in "iuf":
+        raise InvalidOutcomeError(f"{name} must be {wanted}; got {outcome!r}.")
+    if read.shape != (size,) and not (size == 1 and read.shape == ()):
+        raise InvalidOutcomeError(
+            f"{name} must be {wanted}; got an array of shape {read.shape}."
+        )
+    with np.errstate(over="ignore"):
+        numbers = read.reshape(size).astype(np.float32)
+    if not np.all(np.isfinite(numbers)):
+        raise InvalidOutcomeError(f"{name} must be finite; got {outcome!r}.")
+    numbers.setflags(write=False)
+    return numbers
+
+
+def read_mask(
+    query_mask: Any, before: Bool[np.ndarray, "queries"]
+) -> Bool[np.ndarray, "queries"]:
+    """The queries allowed next; as before if the mask is None.
+
+    Raises:
+        InvalidOutcomeError: it is not one truth value for each query.
+    """
+    if query_mask is None:
+        return before
+    read = _as_array(query_mask)
+    if read is None or read.dtype != bool or read.shape != before.shape:
+        raise InvalidOutcomeError(
+            f"query_mask must be {len(before)} truth values, one for each query; "
+            f"got {query_mask!r}."
+        )
+    return read.copy()
+
+
+def _as_array(value: Any) -> np.ndarray | None:
+    """The value as an array, None if it cannot be one."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError):
+        return None
