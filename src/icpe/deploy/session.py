@@ -7,7 +7,7 @@ print(session.recommendation, session.stop_reason.sentence)
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, SupportsIndex
 
 import equinox as eqx
 import jax
@@ -106,7 +106,7 @@ class Session:
 
     def tell(
         self,
-        query: int,
+        query: SupportsIndex,
         outcome: Any,
         terminated: bool = False,
         query_mask: Any = None,
@@ -134,14 +134,14 @@ class Session:
                 f"The session has stopped, because {self.stop_reason.sentence}; start "
                 "a new session."
             )
-        query = read_query(query, self._spec, self._mask)
+        number = read_query(query, self._spec, self._mask)
         read = read_outcome("outcome", outcome, self._spec)
         mask = read_mask(query_mask, self._mask)
-        history = (*self._history, Told(query, read, asked=query == self._query))
+        history = (*self._history, Told(number, read, asked=number == self._query))
         turn = _advance(
             self._explorer,
             self._state,
-            np.int32(query),
+            np.int32(number),
             read,
             mask,
             self._key,
@@ -202,7 +202,7 @@ class Session:
             made=len(history),
             terminated=terminated,
             can_ask=bool(mask.any()),
-            wants_to_stop=query == STOP,
+            wants_to_stop=bool(query == STOP),
         )
         self._state, self._history, self._mask = turn.state, history, mask
         self._query, self._recommendation = int(query), int(recommendation)

@@ -41,7 +41,7 @@ class Summary(eqx.Module):
         self, query: Float[Array, "queries"], outcome: Float[Array, "outcome"]
     ) -> "Summary":
         """The summary after one more (one-hot) query."""
-        return Summary(self.counts + query, self.sums + query[:, None] * outcome)
+        return Summary(self.counts + query, self.sums + query[:, None] * outcome[None])
 
     def features(self) -> Float[Array, "*tokens features"]:
         """Logarithm of each count, mean outcome of each query (0 if never made)."""
