@@ -1,0 +1,207 @@
+"""The neural explorer: two passes that agree, and the rule by which it stops."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from jax import lax
+
+from icpe.exceptions import OperatingPointError
+from icpe.explorers.neural import (
+    Estimates,
+    ExplorerNets,
+    NetConfig,
+    NeuralExplorer,
+    PriceRange,
+)
+from icpe.history import History
+from icpe.nets.transformer import TransformerConfig
+from icpe.tasks.base import TaskSpec
+from icpe.testing import check_explorer
+from icpe.testing.toy_tasks import Corridor, Lockers, TwoBits
+from icpe.types import STOP, OperatingPoint, Regime
+
+EPISODES = 3
+SPEC = TaskSpec(
+    num_queries=3,
+    num_hypotheses=4,
+    outcome_size=2,
+    horizon=5,
+    outcome_shift=(0.5, -1.0),
+    outcome_scale=(2.0, 0.1),
+    costs=(1.0, 2.0, 0.5),
+)
+TINY = TransformerConfig(width=8, num_layers=2, num_heads=2)
+PRICES = PriceRange(0.01, 0.2)
+
+
+def random_nets(spec=SPEC, transformer=TINY, summary=True):
+    """Networks whose outputs are far from 0."""
+    nets = ExplorerNets(spec, NetConfig(transformer, summary), PRICES, key=jr.key(0))
+    return eqx.tree_at(lambda n: n.pair.head.weight, nets, replace_fn=lambda w: 20 * w)
+
+
+def random_history():
+    query_key, outcome_key = jr.split(jr.key(1))
+    queries = jr.randint(query_key, (EPISODES, SPEC.horizon), 0, SPEC.num_queries)
+    outcomes = jr.normal(outcome_key, (EPISODES, SPEC.horizon + 1, 2))
+    return History(queries, outcomes, jnp.full(EPISODES, SPEC.horizon))
+
+
+PRICE = (0.02, 0.0, 0.2)
+CAPS = (5, 4, 2)
+
+
+def points():
+    return OperatingPoint(
+        price=jnp.asarray(PRICE),
+        error_prob=jnp.zeros(EPISODES),
+        max_queries=jnp.asarray(CAPS),
+        regime=Regime.MIXED,
+    )
+
+
+@eqx.filter_jit
+def step_by_step(nets, history):
+    """The estimates at every position of each episode, by init and tell."""
+    explorer = NeuralExplorer(nets.for_play())
+
+    def episode(point, queries, outcomes):
+        first = explorer.init(SPEC, point, outcomes[0])
+
+        def step(state, given):
+            state = explorer.tell(state, *given)
+            return state, state.estimates
+
+        _, later = lax.scan(step, first, (queries, outcomes[1:]))
+        return jax.tree.map(
+            lambda one, rest: jnp.concatenate([one[None], rest]),
+            first.estimates,
+            later,
+        )
+
+    return jax.vmap(episode)(points(), history.queries, history.outcomes)
+
+
+@eqx.filter_jit
+def at_once(nets, history):
+    return nets.along(history, points().price, points().max_queries)
+
+
+@pytest.mark.parametrize("summary", [True, False], ids=["with summary", "without"])
+def test_one_pass_gives_what_the_explorer_sees_step_by_step(summary):
+    nets, history = random_nets(summary=summary), random_history()
+    whole, steps = at_once(nets, history), step_by_step(nets, history)
+    assert np.std(whole.gain) > 0.1
+    for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(steps), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_in_bfloat16_both_passes_agree_up_to_rounding():
+    nets = random_nets(transformer=dataclasses.replace(TINY, bfloat16=True))
+    with jax.numpy_dtype_promotion("standard"):  # jax's own attention mixes dtypes
+        whole = at_once(nets, random_history())
+    steps = step_by_step(nets, random_history())
+    # Outputs are sums of 8 products of size 7, each rounded to 8 bits.
+    np.testing.assert_allclose(
+        jnp.exp(whole.log_posterior), jnp.exp(steps.log_posterior), atol=0.1
+    )
+    np.testing.assert_allclose(whole.gain, steps.gain, atol=0.5)
+    assert np.mean(np.abs(whole.gain - steps.gain)) < 0.1
+
+
+def test_later_outcomes_and_queries_do_not_change_earlier_estimates():
+    nets, history = random_nets(), random_history()
+    before = at_once(nets, history)
+    for t in range(1, SPEC.horizon + 1):
+        other = History(
+            history.queries.at[:, t - 1].add(1) % 3,
+            history.outcomes.at[:, t].add(1.0),
+            history.length,
+        )
+        changed = at_once(nets, other)
+        for new, old in zip(
+            jax.tree.leaves(changed), jax.tree.leaves(before), strict=True
+        ):
+            np.testing.assert_array_equal(new[:, :t], old[:, :t])
+            assert np.all(np.any(new[:, t:] != old[:, t:], axis=2))
+
+
+def test_the_inference_net_knows_neither_price_nor_budget():
+    nets, history = random_nets(), random_history()
+    one = nets.along(history, jnp.full(3, 0.01), jnp.full(3, 5))
+    other = nets.along(history, jnp.full(3, 0.2), jnp.full(3, 2))
+    np.testing.assert_array_equal(one.log_posterior, other.log_posterior)
+    assert np.all(np.any(one.gain != other.gain, axis=2))
+
+
+def test_the_posterior_is_normalized():
+    whole = at_once(random_nets(), random_history())
+    total = np.exp(whole.log_posterior).sum(-1)
+    np.testing.assert_allclose(total, 1.0, atol=1e-5)
+    best = np.exp(whole.log_posterior).max(-1)
+    np.testing.assert_allclose(whole.stop_value, best, rtol=1e-5)
+
+
+def test_log_prices_are_spread_over_an_interval():
+    spread = PRICES.normalize(jnp.asarray([0.01, np.sqrt(0.01 * 0.2), 0.2, 0.0]))
+    np.testing.assert_allclose(spread, [-1.0, 0.0, 1.0, 0.0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "price, gain, mask, expected",
+    [
+        (0.1, (0.2, 0.3, -0.1), (True, True, True), 1),
+        (0.1, (0.2, 0.3, -0.1), (True, False, True), 0),
+        (0.1, (0.2, 0.3, -0.1), (False, False, True), STOP),
+        (0.1, (-0.2, 0.0, -0.1), (True, True, True), STOP),
+        (0.0, (-0.2, -0.3, -0.1), (True, True, False), 0),
+    ],
+    ids=["best", "best allowed", "allowed are bad", "nothing gained", "a budget"],
+)
+def test_it_stops_exactly_when_no_allowed_query_gains(price, gain, mask, expected):
+    explorer = NeuralExplorer(random_nets())
+    point = OperatingPoint.at(5, budget=5)
+    state = explorer.init(SPEC, point, jnp.zeros(2))
+    state = dataclasses.replace(
+        state,
+        price=jnp.asarray(price),
+        estimates=Estimates(state.estimates.log_posterior, jnp.asarray(gain)),
+    )
+    assert explorer.ask(state, jnp.asarray(mask), key=jr.key(0)) == expected
+
+
+def test_where_only_the_family_ends_an_episode_it_never_stops():
+    spec = Corridor().spec
+    explorer = NeuralExplorer(random_nets(spec))
+    state = explorer.init(spec, OperatingPoint.at(4, price=0.2), jnp.zeros(1))
+    hopeless = Estimates(state.estimates.log_posterior, jnp.asarray([-1.0, -3.0, -2.0]))
+    state = dataclasses.replace(state, estimates=hopeless)
+    assert explorer.ask(state, jnp.ones(3, bool), key=jr.key(0)) == 0
+
+
+def test_an_error_probability_is_left_to_the_artifact():
+    point = OperatingPoint.at(5, error_prob=0.1)
+    with pytest.raises(OperatingPointError, match="price of an error_prob"):
+        NeuralExplorer(random_nets()).init(SPEC, point, jnp.zeros(2))
+
+
+def tiny_explorer(family):
+    small = TransformerConfig(width=4, num_layers=1, num_heads=1)
+    return NeuralExplorer(random_nets(family.spec, small))
+
+
+def test_it_keeps_the_contract_of_explorers():
+    family = Lockers()
+    point = OperatingPoint.at(family.spec.horizon, price=0.01)
+    check_explorer(tiny_explorer(family), family, [point])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", [Lockers(), TwoBits(), Corridor()])
+def test_it_keeps_the_contract_in_every_regime_that_it_serves(family):
+    check_explorer(tiny_explorer(family), family)
