@@ -1,8 +1,14 @@
 """The trained explorer: an inference net, a query net, and no stop head.
 
 The value of stopping is known, S(D) = max_h I(h | D), so the explorer stops exactly
-when S(D) >= max_a Q(D, a). The query net predicts Q - S, the gain of a query over
-stopping at once: stopping then does not hang on two networks agreeing about S.
+when S(D) >= max_a Q(D, a). What a query costs is known as well, so the query net
+predicts only the rest: the fraction g(D, a) of the present error probability that
+asking will remove,
+
+    Q(D, a) = S(D) - price * cost(a) + (1 - S(D)) * g(D, a),    0 <= g <= 1.
+
+Stopping then does not hang on two networks agreeing about S, and the values of
+queries stay apart where all of them are small, at the high-accuracy end.
 """
 
 import dataclasses
@@ -12,6 +18,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.exceptions import OperatingPointError
@@ -34,6 +41,7 @@ from icpe.types import (
     Index,
     OperatingPoint,
     PRNGKey,
+    PyTree,
     Regime,
     Scalar,
 )
@@ -70,7 +78,7 @@ class PriceRange:
 class Estimates(eqx.Module):
     """What the two networks say at one position, or along a sequence of them.
 
-    `gain[a]` is Q(D, a) - S(D).
+    `gain[a]` is Q(D, a) - S(D). Its gradient does not reach the inference net.
     """
 
     log_posterior: Float[Array, "*tokens hypotheses"]
@@ -146,15 +154,23 @@ class ExplorerNets(eqx.Module):
             lambda net, condition: jax.vmap(net)(tokens, condition),
             in_axes=(eqx.if_array(0), 0),
         )(self.pair, jnp.stack([jnp.zeros_like(condition), condition]))
-        return self._estimates(outputs)
+        return self._estimates(outputs, price[:, None])
 
-    def step(self, token: Token, condition, caches, position: StepCount):
+    def step(
+        self,
+        token: Token,
+        price: Scalar,
+        max_queries: Index,
+        caches: PyTree,
+        position: StepCount,
+    ) -> tuple[Estimates, PyTree]:
         """Estimates at one more position, and the caches that include it."""
+        condition = self.condition(price, max_queries, position.value)
         outputs, caches = eqx.filter_vmap(
             lambda net, condition, cache: net.step(token, condition, cache, position),
             in_axes=(eqx.if_array(0), 0, 0),
         )(self.pair, jnp.stack([jnp.zeros_like(condition), condition]), caches)
-        return self._estimates(outputs), caches
+        return self._estimates(outputs, price), caches
 
     def for_play(self) -> "ExplorerNets":
         """The same networks, made ready to be used step by step in a loop."""
@@ -183,12 +199,24 @@ class ExplorerNets(eqx.Module):
             ]
         )
 
-    def _estimates(self, outputs: Float[Array, "2 *tokens output"]) -> Estimates:
+    def _estimates(
+        self,
+        outputs: Float[Array, "2 *tokens output"],
+        price: Float[Array, "*#tokens"],
+    ) -> Estimates:
         logits = outputs[0, ..., : self.spec.num_hypotheses]
-        return Estimates(
-            log_posterior=jax.nn.log_softmax(logits, axis=-1),
-            gain=outputs[1, ..., : self.spec.num_queries],
-        )
+        removed = outputs[1, ..., : self.spec.num_queries]
+        log_posterior = jax.nn.log_softmax(logits, axis=-1)
+        estimates = Estimates(log_posterior, gain=removed)
+        error = lax.stop_gradient(1.0 - estimates.stop_value)[..., None]
+        gain = error * removed - _outer(price, self.spec.cost_array)
+        return dataclasses.replace(estimates, gain=gain)
+
+
+def _outer(
+    price: Float[Array, "*batch"], costs: Float[Array, "queries"]
+) -> Float[Array, "*batch queries"]:
+    return price[..., None] * costs.reshape((1,) * price.ndim + (-1,))
 
 
 class NeuralState(eqx.Module):
@@ -295,8 +323,9 @@ class NeuralExplorer(AbstractExplorer):
         return state.estimates.log_posterior
 
     def _read(self, token, summary, caches, price, max_queries, position):
-        condition = self.nets.condition(price, max_queries, position.value)
-        estimates, caches = self.nets.step(token, condition, caches, position)
+        estimates, caches = self.nets.step(
+            token, price, max_queries, caches, position
+        )
         return NeuralState(
             estimates=estimates,
             price=price,

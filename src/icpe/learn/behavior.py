@@ -75,15 +75,21 @@ def draw_points(
 ) -> TrainingPoint:
     """A batch of operating points: what is asked of each episode.
 
-    A third has a price alone, a third a budget alone (log-uniform, price 0), a third
-    a price and a cap. Exploration rates spread geometrically over the batch.
+    A third has a price alone, a third a budget alone (price 0), a third a price and a
+    cap. Budgets and caps are log-uniform in one half of the batch and uniform in the
+    other, so that long budgets are practiced too. Exploration rates spread
+    geometrically over the batch.
     """
     size = config.batch_size
     price_key, budget_key, kind_key = jr.split(key, 3)
     log_low, log_high = jnp.log(prices.low), jnp.log(prices.high)
     price = jnp.exp(jr.uniform(price_key, (size,), minval=log_low, maxval=log_high))
-    capped = jnp.exp(
-        jr.uniform(budget_key, (size,), maxval=jnp.log(spec.horizon + 1.0))
+    uniform = jr.uniform(budget_key, (size,))
+    longest = spec.horizon + 1.0
+    capped = jnp.where(
+        jnp.arange(size) % 2 == 0,
+        jnp.exp(uniform * jnp.log(longest)),
+        1.0 + uniform * spec.horizon,
     )
     capped = jnp.clip(jnp.floor(capped), 1, spec.horizon).astype(jnp.int32)
     kind = jr.randint(kind_key, (size,), 0, 3)

@@ -25,6 +25,10 @@ class TrainConfig:
     """Episodes in a gradient step."""
     updates_per_iteration: int = 3
     """Gradient steps in an iteration."""
+    cropped_updates: int = 0
+    """How many of these look at the first crop_steps steps of episodes alone."""
+    crop_steps: int = 16
+    """Steps in a cropped update; most episodes are much shorter than the horizon."""
     replay_size: int = 32768
     """Episodes kept for replay; a multiple of batch_size."""
     warmup_iterations: int = 300
@@ -92,6 +96,12 @@ class TrainConfig:
                 f"replay_size must be a multiple of batch_size {self.batch_size}; "
                 f"got {self.replay_size}."
             )
+        if not 0 <= self.cropped_updates < self.updates_per_iteration:
+            raise InvalidParameterError(
+                "cropped_updates must be at least 0 and less than "
+                f"updates_per_iteration {self.updates_per_iteration}; "
+                f"got {self.cropped_updates}."
+            )
         if not self.min_price < self.max_price:
             raise InvalidParameterError(
                 f"min_price must be below max_price {self.max_price}; "
@@ -127,6 +137,7 @@ _COUNTS = (
     "minibatch_size",
     "updates_per_iteration",
     "replay_size",
+    "crop_steps",
     "log_every",
 )
 _FRACTIONS = (

@@ -14,6 +14,10 @@ from icpe.learn.replay import Experience
 from icpe.tasks.base import TaskSpec
 
 
+_NOISE_FLOOR = 0.02
+"""Bounds the weight of errors where the posterior is almost sure."""
+
+
 class Weighted(eqx.Module):
     """A sum of errors and the weight it is to be divided by."""
 
@@ -37,15 +41,22 @@ def inference_loss(
 def query_loss(
     gain: Float[Array, "positions queries"],
     targets: Float[Array, "steps"],
+    stop_value: Float[Array, "positions"],
     experience: Experience,
 ) -> Weighted:
-    """Squared error of the gain at every query made."""
+    """Squared error of the gain at every query made, relative to its noise.
+
+    A posterior that is nearly sure moves little, so the noise of a target falls with
+    1 - S(D); errors are weighted by its inverse, bounded, so that small gains are
+    learned as well as large ones.
+    """
     queries = experience.queries.astype(jnp.int32)
     made = (jnp.arange(queries.shape[0]) < experience.length).astype(jnp.float32)
     chosen = jnp.take_along_axis(
         gain[:-1], jnp.maximum(queries, 0)[:, None], axis=1
     )[:, 0]
-    return Weighted(jnp.sum(jnp.square(chosen - targets) * made), jnp.sum(made))
+    weight = made / (1.0 - stop_value[:-1] + _NOISE_FLOOR)
+    return Weighted(jnp.sum(jnp.square(chosen - targets) * weight), jnp.sum(weight))
 
 
 def gain_targets(

@@ -31,15 +31,29 @@ _GPU = TrainConfig(
     num_iterations=3000,
     batch_size=1024,
     minibatch_size=512,
-    updates_per_iteration=6,
+    updates_per_iteration=8,
     replay_size=32768,
     warmup_iterations=150,
     bfloat16=True,
 )
 
 _CHANGES: dict[tuple[str, Preset], dict] = {
-    ("deterministic-bandit", "gpu"): {"bfloat16": False},
+    # Without noise there is nothing to average, and close values must stay apart.
+    ("deterministic-bandit", "cpu"): {"summary": False},
+    ("deterministic-bandit", "gpu"): {"summary": False, "bfloat16": False},
+    # A query is rarely made twice; prices at which guessing at once is best are
+    # left out.
+    ("binary-search", "gpu"): {
+        "num_iterations": 5000,
+        "summary": False,
+        "min_price": 0.005,
+        "max_price": 0.1,
+        "ignore_stop_anneal": 0.5,
+    },
 }
+
+_LONG_HORIZON = 32
+"""From here on most episodes are much shorter than the horizon."""
 
 _SUMMARY_LIMIT = 4096
 """Largest number of summary features before the embedding outweighs the rest."""
@@ -50,6 +64,9 @@ def preset(name: Preset, family: AbstractTaskFamily) -> TrainConfig:
     spec = family.spec
     config = {"cpu": _CPU, "gpu": _GPU}[name]
     changes = dict(_CHANGES.get((family_name(family), name), {}))
+    if spec.horizon >= _LONG_HORIZON:
+        changes["crop_steps"] = spec.horizon // 3
+        changes["cropped_updates"] = config.updates_per_iteration * 3 // 4
     if spec.num_queries * (1 + spec.outcome_size) > _SUMMARY_LIMIT:
         changes["summary"] = False
     return dataclasses.replace(config, **changes)

@@ -43,6 +43,20 @@ class Experience(eqx.Module):
             query_masks=transcript.query_masks,
         )
 
+    def crop(self, num_steps: int) -> "Experience":
+        """The first steps of each episode; what came later is left to the values."""
+        masks = self.query_masks
+        return Experience(
+            queries=self.queries[..., :num_steps],
+            outcomes=self.outcomes[..., : num_steps + 1, :],
+            length=jnp.minimum(self.length, num_steps),
+            terminated=self.terminated & (self.length <= num_steps),
+            hypothesis=self.hypothesis,
+            price=self.price,
+            max_queries=self.max_queries,
+            query_masks=None if masks is None else masks[..., : num_steps + 1, :],
+        )
+
     @property
     def history(self) -> History:
         """The queries and outcomes."""

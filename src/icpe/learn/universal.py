@@ -79,13 +79,23 @@ class UniversalLearner(eqx.Module):
         experience, played = self._play(state.nets, state.iteration, play_key)
         replay = state.replay.add(experience)
 
-        def update(carry, key):
-            minibatch = self._spread(replay.sample(self.config.minibatch_size, key=key))
-            return self._update(*carry, minibatch)
+        def learn(carry, num_steps: int, keys):
+            """Gradient steps on the first `num_steps` of remembered episodes."""
 
-        update_keys = jr.split(learn_key, self.config.updates_per_iteration)
+            def update(carry, key):
+                batch = replay.sample(self.config.minibatch_size, key=key)
+                return self._update(*carry, self._spread(batch.crop(num_steps)))
+
+            return lax.scan(update, carry, keys)
+
+        config, horizon = self.config, self.family.spec.horizon
+        keys = jr.split(learn_key, config.updates_per_iteration)
+        num_cropped = config.cropped_updates
         carry = (state.nets, state.averaged, state.optimizer)
-        (nets, averaged, optimizer), losses = lax.scan(update, carry, update_keys)
+        carry, losses = learn(carry, horizon, keys[num_cropped:])
+        if num_cropped:
+            carry, _ = learn(carry, min(config.crop_steps, horizon), keys[:num_cropped])
+        nets, averaged, optimizer = carry
         state = LearnerState(
             nets, averaged, optimizer, replay, state.iteration + 1, key
         )
@@ -130,7 +140,9 @@ class UniversalLearner(eqx.Module):
                 lax.stop_gradient(online), target, minibatch
             )
             inference = jax.vmap(inference_loss)(online.log_posterior, minibatch)
-            query = jax.vmap(query_loss)(online.gain, targets, minibatch)
+            query = jax.vmap(query_loss)(
+                online.gain, targets, target.stop_value, minibatch
+            )
             losses = {
                 "inference_loss": _mean(inference),
                 "query_loss": _mean(query),

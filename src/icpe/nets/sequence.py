@@ -87,6 +87,7 @@ class SequenceNet(eqx.Module):
             token.query, self.query_embedding, precision=lax.Precision.HIGHEST
         )
         x = x + self.outcome_encoder(token.outcome)
+        x = jax.nn.gelu(x + precise(self.condition_embedding, condition))
         if self.summary_embedding is not None:
-            x = x + precise(self.summary_embedding, token.summary)
-        return jax.nn.gelu(x + precise(self.condition_embedding, condition))
+            x = x + jax.nn.gelu(precise(self.summary_embedding, token.summary))
+        return x

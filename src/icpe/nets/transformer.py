@@ -195,19 +195,23 @@ def _attend_one(
     values: KeysOrValues,
     position: StepCount,
 ) -> Float[Array, "heads head"]:
-    """Attention of the newest token to all that are cached, itself included.
-
-    Written as products and sums, which compilers fuse into one pass over the cache.
-    """
+    """Attention of the newest token to all that are cached, itself included."""
     num_kv_heads, head_size = keys.shape[1:]
-    query = query.reshape(num_kv_heads, -1, head_size).astype(jnp.float32)
-    keys = keys[: position.bound + 1, :, None].astype(jnp.float32)
-    values = values[: position.bound + 1, :, None].astype(jnp.float32)
+    query = query.reshape(num_kv_heads, -1, head_size)
+    keys, values = keys[: position.bound + 1], values[: position.bound + 1]
+    precision = _precision(query.dtype)
+    scores = jnp.einsum(
+        "kgd,lkd->kgl",
+        query,
+        keys,
+        precision=precision,
+        preferred_element_type=jnp.float32,
+    )
     seen = jnp.arange(keys.shape[0]) <= position.value
-    scores = jnp.sum(query * keys, axis=-1) / math.sqrt(head_size)
-    scores = jnp.where(seen[:, None, None], scores, -jnp.inf)
-    weights = jax.nn.softmax(scores, axis=0)  # (length, kv_heads, group)
-    return jnp.sum(weights[..., None] * values, axis=0).reshape(-1, head_size)
+    scores = jnp.where(seen[None, None], scores / math.sqrt(head_size), -jnp.inf)
+    weights = jax.nn.softmax(scores, axis=-1).astype(values.dtype)
+    attended = jnp.einsum("kgl,lkd->kgd", weights, values, precision=precision)
+    return attended.reshape(-1, head_size)
 
 
 def _write(
@@ -233,9 +237,14 @@ def _apply(layer: eqx.nn.Linear, x: Array, dtype, out_dtype) -> Array:
         x.astype(dtype),
         layer.weight.astype(dtype).T,
         preferred_element_type=out_dtype,
-        precision=lax.Precision.HIGHEST if dtype == jnp.float32 else None,
+        precision=_precision(dtype),
     )
     return product + layer.bias.astype(out_dtype)
+
+
+def _precision(dtype) -> lax.Precision | None:
+    """Accelerators round float32 factors unless they are told not to."""
+    return lax.Precision.HIGHEST if dtype == jnp.float32 else None
 
 
 def in_compute_dtype(transformer: CausalTransformer) -> CausalTransformer:
