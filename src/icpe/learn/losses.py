@@ -95,7 +95,7 @@ def gain_targets(
     ended = experience.terminated & (positions[1:] == experience.length)
     follows = made & (queries == selected[:-1]) & ~stops[:-1]
     next_follows = jnp.concatenate([follows[1:], jnp.zeros((1,), bool)])
-    trace = jnp.where(ended, 0.0, trace_decay * next_follows)
+    trace = jnp.where(next_follows & ~ended, trace_decay, 0.0)
     next_value = jnp.where(ended, stop_value[1:], value[1:])
     cost = experience.price * spec.cost_array[jnp.maximum(queries, 0)]
     returns = _discounted_sum((1.0 - trace) * next_value - cost, trace)

@@ -1,0 +1,53 @@
+"""What the tests of learning share."""
+
+import dataclasses
+
+import jax.numpy as jnp
+import jax.random as jr
+import pytest
+
+from icpe.explorers.base import AbstractExplorer
+from icpe.learn.config import TrainConfig
+
+
+class Wanderer(AbstractExplorer):
+    """Asks any allowed query and never stops."""
+
+    def init(self, spec, operating_point, first_outcome):
+        return jnp.zeros(())
+
+    def ask(self, state, query_mask, *, key):
+        noise = jr.uniform(key, query_mask.shape)
+        return jnp.argmax(jnp.where(query_mask, noise, -1.0))
+
+    def tell(self, state, query, outcome):
+        return state
+
+    def recommend(self, state):
+        return jnp.zeros((), jnp.int32)
+
+    def log_posterior(self, state):
+        return None
+
+
+@pytest.fixture
+def wanderer():
+    return Wanderer()
+
+
+@pytest.fixture
+def tiny():
+    """A training of seconds; keywords change it."""
+    base = TrainConfig(
+        num_iterations=6,
+        batch_size=8,
+        minibatch_size=8,
+        updates_per_iteration=1,
+        replay_size=32,
+        warmup_iterations=1,
+        width=4,
+        num_layers=1,
+        num_heads=1,
+        log_every=2,
+    )
+    return lambda **changes: dataclasses.replace(base, **changes)
