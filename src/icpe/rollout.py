@@ -85,7 +85,7 @@ def rollout(
     """
     spec = family.spec
     num_episodes = keys.shape[0]
-    task_keys, world_keys, own_keys = jax.vmap(lambda key: jr.split(key, 3), 0, 1)(keys)
+    task_keys, world_keys, own_keys = _parts(keys)
     if tasks is None:
         tasks = jax.vmap(lambda key: family.sample_task(key=key))(task_keys)
     world = jax.vmap(lambda task, key: family.reset(task, key=jr.fold_in(key, 0)))(
@@ -270,9 +270,27 @@ def _reason_at_cap(
     return jnp.where((caps < horizon) | fixed, StopReason.BUDGET, StopReason.HORIZON)
 
 
+def _parts(keys: Key[Array, "episodes"]) -> Key[Array, "3 episodes"]:
+    """The keys of the task, of the world and of the explorer, for each episode."""
+    return jax.vmap(lambda key: jr.split(key, 3), 0, 1)(keys)
+
+
+def _episode_keys(key: PRNGKey, first, size: int) -> Key[Array, "episodes"]:
+    return jax.vmap(jr.fold_in, in_axes=(None, 0))(key, first + jnp.arange(size))
+
+
+@eqx.filter_jit
+def episode_tasks(
+    family: AbstractTaskFamily, num_episodes: int, *, key: PRNGKey
+) -> PyTree:
+    """The tasks of the first episodes that `run_episodes` plays with this key."""
+    task_keys, _, _ = _parts(_episode_keys(key, 0, num_episodes))
+    return jax.vmap(lambda key: family.sample_task(key=key))(task_keys)
+
+
 @eqx.filter_jit
 def _rollout_chunk(explorer, family, operating_point, key, first, size, keep_posterior):
-    keys = jax.vmap(jr.fold_in, in_axes=(None, 0))(key, first + jnp.arange(size))
+    keys = _episode_keys(key, first, size)
     transcript = rollout(explorer, family, operating_point, keys=keys)
     if keep_posterior:
         return transcript

@@ -23,6 +23,7 @@ COMMANDS = {
     "train": "train an explorer for a family",
     "show": "print what is known about a trained explorer",
     "calibrate": "measure again what a trained explorer does at each price and budget",
+    "certify": "show by exact tests how rarely a trained explorer errs",
     "evaluate": "measure accuracy and number of queries of explorers",
     "play": "watch one episode, or answer the queries yourself",
 }

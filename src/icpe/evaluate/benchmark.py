@@ -119,10 +119,14 @@ def sweep(
 
 @dataclasses.dataclass(frozen=True)
 class Player:
-    """An explorer, and the operating point at which it serves a request."""
+    """An explorer, and the operating point at which it serves a request.
+
+    `certified` says whether a certificate covers the request on the family played.
+    """
 
     explorer: AbstractExplorer
     operating_point: OperatingPoint
+    certified: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +146,12 @@ class Request:
         """
         asked = dataclasses.asdict(self)
         if isinstance(contender, Artifact):
-            return Player(contender.explorer, contender.operating_point(**asked))
+            service = contender.serve(**asked)
+            return Player(
+                contender.explorer,
+                service.operating_point,
+                certified=service.certified and family == contender.family,
+            )
         return Player(contender, OperatingPoint.at(family.spec.horizon, **asked))
 
 
@@ -182,7 +191,7 @@ def _report(
         budget=request.budget,
         error_prob=request.error_prob,
         query_cap=request.max_queries,
-        certified=False,
+        certified=player.certified,
         accuracy=tally.accuracy,
         accuracy_interval=tally.accuracy_interval,
         mean_queries=tally.mean_queries,

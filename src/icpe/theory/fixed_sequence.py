@@ -6,6 +6,7 @@ more would have probability at most alpha at p0. It rejects exactly when the one
 Clopper-Pearson bound is at least p0.
 """
 
+import functools as ft
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ class Rung(NamedTuple):
     passed: bool
 
 
+@ft.lru_cache
 def critical_successes(trials: int, probability: float, confidence: float) -> int:
     """The fewest successes at which the exact test passes; trials + 1 if none do.
 

@@ -1,0 +1,228 @@
+"""`icpe certify`: show by exact tests how rarely a trained explorer errs."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+_NOT_CERTIFIED = 1
+_NUM_WORST = 5
+
+
+def _optional(metavar: str) -> Any:
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Certify the error probability of a trained explorer, or check a certificate.
+
+    Prices are tested in a fixed order on fresh episodes until one fails; the cheapest
+    that passed is certified and used from then on. The attempt is written to the
+    file, whether it succeeds or not. The exit status is 1 if nothing was certified.
+    """
+
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    """The file of the explorer."""
+    error_prob: Annotated[float | None, _optional("P")] = None
+    """The largest probability of a wrong answer, on average over the family."""
+    budget: Annotated[int | None, _optional("N")] = None
+    """Instead of it: a fixed number of queries, for a lower bound of the accuracy."""
+    confidence: Annotated[float, tyro.conf.arg(metavar="C")] = 0.95
+    """Confidence of the certificate, and of the lower bound."""
+    episodes: Annotated[int | None, _optional("N")] = None
+    """Episodes of each test; if left out, enough for an accuracy 0.01 above."""
+    seed: Annotated[int | None, _optional("N")] = None
+    """Seed of the episodes; if left out, a hash of weights and family."""
+    verify: bool = False
+    """Check the certificate in the file instead: is it unchanged, and does its test
+    come out again (with --seed: on fresh episodes)? Nothing is written."""
+    json: bool = False
+    """Print one line of JSON."""
+
+
+def run(args: Args) -> int:
+    """Certifies and writes back, or verifies."""
+    from icpe.artifact import Artifact
+    from icpe.cli.options import check_seed
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.files import check_writable
+
+    if args.seed is not None:
+        check_seed(args.seed)
+    artifact = Artifact.load(args.file)
+    if not args.verify:
+        check_writable(args.file)
+    keep_compiled_programs()
+    return _verify(args, artifact) if args.verify else _certify(args, artifact)
+
+
+def _certify(args: Args, artifact) -> int:
+    from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.evaluate.certify import certify
+
+    certificate = certify(
+        artifact,
+        error_prob=args.error_prob,
+        budget=args.budget,
+        confidence=args.confidence,
+        episodes=args.episodes,
+        seed=args.seed,
+        progress=progress_meter(),
+    )
+    artifact.with_certificate(certificate).save(args.file)
+    if args.json:
+        print_json(certificate.to_dict())
+    else:
+        _print_certificate(output(), certificate)
+    return _NOT_CERTIFIED if certificate.certified is False else 0
+
+
+def _verify(args: Args, artifact) -> int:
+    from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.evaluate.verify import verify
+
+    result = verify(
+        artifact,
+        args.error_prob,
+        budget=args.budget,
+        seed=args.seed,
+        progress=progress_meter(),
+    )
+    if args.json:
+        record = result.certificate.to_dict() | {
+            "certified": result.verified and result.certificate.certified,
+            "verified": result.verified,
+            "problems": list(result.problems),
+            "verification_seed": result.seed,
+            "verification_successes": result.successes,
+            "verification_lower_bound": result.lower_bound,
+        }
+        print_json(record)
+    else:
+        _print_verification(output(), result)
+    return 0 if result.verified else _NOT_CERTIFIED
+
+
+def _print_certificate(console, certificate) -> None:
+    for sentence in _sentences(certificate):
+        console.print(sentence, soft_wrap=True)
+    if certificate.ladder:
+        console.print(_ladder(certificate))
+    console.print(
+        f"\nThe {certificate.episodes} episodes behind the lower bound, split (for "
+        "description only):",
+        soft_wrap=True,
+    )
+    console.print(_groups(certificate))
+
+
+def _sentences(certificate):
+    """What was found, in words."""
+    confidence = f"{100 * certificate.confidence:g} %"
+    if certificate.certified:
+        yield (
+            f"[bold]Certified[/]: at price {certificate.price:.4g} the error "
+            f"probability is at most {certificate.error_prob:g}, with confidence "
+            f"{confidence}."
+        )
+    elif certificate.certified is False:
+        yield (
+            f"[bold]Not certified[/]: an error probability of "
+            f"{certificate.error_prob:g} was not shown. The closest point is price "
+            f"{certificate.price:.4g}, with an accuracy of "
+            f"{certificate.bound_successes / certificate.episodes:.4f}."
+        )
+        yield (
+            "No number of episodes would show it for an explorer of that accuracy; "
+            "train longer, or ask for a larger error probability."
+            if certificate.episodes_needed is None
+            else f"If that is its accuracy, about {certificate.episodes_needed} "
+            "episodes would show it (--episodes)."
+        )
+    at = "" if certificate.budget is None else f" with {certificate.budget} queries"
+    yield (
+        f"The accuracy{at} is at least {_floor(certificate.lower_bound)} with "
+        f"confidence {confidence}, by {certificate.episodes} separate episodes "
+        f"({certificate.mean_queries:.3f} queries on average)."
+    )
+    if certificate.attempt > 1:
+        yield (
+            f"This was attempt number {certificate.attempt} for this request; all of "
+            "them are kept in the file."
+        )
+    if not certificate.seed_is_default:
+        yield (
+            f"The seed {certificate.seed} was chosen by hand, which the file records."
+        )
+
+
+def _floor(bound: float) -> str:
+    """A lower bound to four digits, never rounded up."""
+    return f"{int(bound * 10_000) / 10_000:.4f}"
+
+
+def _ladder(certificate):
+    from rich.table import Table
+
+    table = Table(box=None)
+    for heading in ("price", "right", "of", "test"):
+        table.add_column(heading, justify="right")
+    for test in certificate.ladder:
+        table.add_row(
+            f"{test.price:.4g}",
+            str(test.successes),
+            str(certificate.episodes),
+            "passed" if test.passed else "failed",
+        )
+    return table
+
+
+def _groups(certificate):
+    """Accuracy by difficulty, and the hypotheses with the lowest accuracy."""
+    from rich.table import Table
+
+    table = Table(box=None)
+    table.add_column("", no_wrap=True)
+    for heading in ("episodes", "accuracy", "queries"):
+        table.add_column(heading, justify="right")
+    wrong = [it for it in certificate.by_hypothesis if it.successes < it.episodes]
+    worst = sorted(wrong, key=lambda group: group.accuracy)[:_NUM_WORST]
+    for title, groups in (
+        (certificate.difficulty, certificate.by_difficulty),
+        ("truth, where it errs most", worst),
+    ):
+        if not groups:
+            continue
+        table.add_row(f"[dim]{title}[/]")
+        for group in groups:
+            table.add_row(
+                f"  {group.name}",
+                str(group.episodes),
+                f"{group.accuracy:.4f}",
+                f"{group.mean_queries:.2f}",
+            )
+    return table
+
+
+def _print_verification(console, result) -> None:
+    certificate = result.certificate
+    stated = (
+        f"budget {certificate.budget}"
+        if certificate.error_prob is None
+        else f"error probability {certificate.error_prob:g}"
+    )
+    if result.verified:
+        console.print(
+            f"[bold]Verified[/]: the certificate for {stated} is unchanged, and "
+            + ("fresh" if result.fresh else "the same")
+            + f" episodes agree with it ({result.successes} right answers of "
+            f"{certificate.episodes}, an accuracy of at least "
+            f"{_floor(result.lower_bound)}).",
+            soft_wrap=True,
+        )
+        return
+    console.print(f"[bold]Not verified[/]: the certificate for {stated}.")
+    for problem in result.problems:
+        console.print(f"- {problem}", soft_wrap=True)

@@ -1,0 +1,218 @@
+"""Check a certificate: is it unchanged, and does its test come out again."""
+
+import dataclasses
+from collections.abc import Iterator
+
+from icpe.artifact import Artifact
+from icpe.certificate import Certificate
+from icpe.evaluate.certify import Stage, num_correct, table_digest
+from icpe.exceptions import ArtifactError, OperatingPointError
+from icpe.progress import AbstractProgress
+from icpe.theory.fixed_sequence import critical_successes
+from icpe.theory.intervals import clopper_pearson_lower, clopper_pearson_upper
+from icpe.types import OperatingPoint
+
+_TOLERANCE = 0.002
+"""Fraction of episodes whose answers may differ on other hardware, by rounding."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Verification:
+    """What came of checking a certificate.
+
+    Attributes:
+        certificate: the one that was checked.
+        problems: a sentence for everything that is wrong; none if it is verified.
+        seed: seed of the episodes of this check.
+        fresh: whether they are others than those of the certificate.
+        successes: right answers among `certificate.episodes` of them; None if they
+            could not be played.
+        lower_bound: of the accuracy, from this check alone.
+    """
+
+    certificate: Certificate
+    problems: tuple[str, ...]
+    seed: int
+    fresh: bool
+    successes: int | None
+    lower_bound: float | None
+
+    @property
+    def verified(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+def verify(
+    artifact: Artifact,
+    error_prob: float | None = None,
+    *,
+    budget: int | None = None,
+    seed: int | None = None,
+    progress: AbstractProgress | None = None,
+) -> Verification:
+    """Checks the certificate that covers a request, and tests its price again.
+
+    Without a seed the episodes of the certificate are played again, and the counts
+    must come out the same, up to the few answers that rounding can change on other
+    hardware. With a seed fresh episodes are played. These may fail to show the error
+    probability a second time by bad luck, so only a contradiction is a problem: an
+    upper bound of the accuracy, at the certificate's confidence, that lies below what
+    was stated.
+
+    Args:
+        artifact: the explorer.
+        error_prob: the error probability that the certificate is to cover.
+        budget: instead of it, the fixed budget whose lower bound is checked.
+        seed: seed of fresh episodes.
+        progress: hears about every chunk of episodes.
+
+    Raises:
+        ArtifactError: there is no such certificate.
+    """
+    certificate = _find(artifact, error_prob, budget)
+    stage = Stage(
+        artifact,
+        certificate.seed if seed is None else seed,
+        certificate.episodes,
+        progress,
+    )
+    problems = [*_changes(certificate, stage), *_inconsistencies(certificate)]
+    successes = None
+    try:
+        point = _operating_point(artifact, certificate)
+    except OperatingPointError as error:
+        problems.append(f"What was certified cannot be played: {error}")
+    else:
+        if seed is None:
+            problems += _unrepeated_test(certificate, stage, point)
+        successes = num_correct(stage.play("bound", point))
+        problems += _disagreements(certificate, successes, fresh=seed is not None)
+    return Verification(
+        certificate=certificate,
+        problems=tuple(problems),
+        seed=stage.seed,
+        fresh=seed is not None,
+        successes=successes,
+        lower_bound=None if successes is None else _lower_bound(certificate, successes),
+    )
+
+
+def _find(
+    artifact: Artifact, error_prob: float | None, budget: int | None
+) -> Certificate:
+    """The certificate that would serve, were it intact."""
+    OperatingPoint.at(
+        artifact.family.spec.horizon, error_prob=error_prob, budget=budget
+    )
+    known = [Certificate.from_dict(record) for record in artifact.certificates]
+    if error_prob is None:
+        kept = [(it.budget, it) for it in known if it.budget is not None]
+        found = [it for value, it in kept if value == budget]
+        asked = f"budget {budget}"
+    else:
+        certified = [it for it in known if it.certified]
+        kept = [(it.error_prob, it) for it in certified if it.error_prob is not None]
+        kept.sort(key=lambda pair: (pair[0], pair[1].confidence))
+        found = [it for value, it in kept if value <= error_prob]
+        asked = f"error_prob {error_prob}"
+    if not found:
+        has = ", ".join(str(value) for value, _ in kept) or "none at all"
+        raise ArtifactError(
+            f"The file has no certificate for {asked}; it has {has}; make one with "
+            "icpe certify FILE."
+        )
+    return found[-1]
+
+
+def _changes(certificate: Certificate, stage: Stage) -> Iterator[str]:
+    if not certificate.is_intact:
+        yield "The certificate was changed after it was made."
+    if certificate.weights != stage.weights:
+        yield "The networks are not those that were certified."
+    if certificate.fingerprint != stage.fingerprint:
+        yield "The family is not the one that the certificate is about."
+    if certificate.table != table_digest(stage.artifact):
+        yield (
+            "The operating table was changed after the certificate was made; certify "
+            "again."
+        )
+    if certificate.seed_is_default != (certificate.seed == stage.default_seed):
+        yield "The seed is not the hash of weights and family that it claims to be."
+
+
+def _inconsistencies(certificate: Certificate) -> Iterator[str]:
+    """The stated conclusions must follow from the recorded counts."""
+    if certificate.error_prob is not None:
+        critical = critical_successes(
+            certificate.episodes, 1.0 - certificate.error_prob, certificate.confidence
+        )
+        if any(it.passed != (it.successes >= critical) for it in certificate.ladder):
+            yield "The recorded counts do not lead to the recorded outcomes."
+        if _tested_successes(certificate) < critical:
+            yield "The recorded price is not one that passed its test."
+    stated = _lower_bound(certificate, certificate.bound_successes)
+    if certificate.lower_bound != stated:
+        yield (
+            f"The recorded counts give the lower bound {stated:.6f}, not "
+            f"{certificate.lower_bound:.6f}."
+        )
+
+
+def _unrepeated_test(
+    certificate: Certificate, stage: Stage, point: OperatingPoint
+) -> Iterator[str]:
+    if certificate.error_prob is None:
+        return
+    successes = num_correct(stage.play("test", point))
+    recorded = _tested_successes(certificate)
+    if not _equal(successes, recorded, certificate.episodes):
+        yield (
+            f"The test at the recorded price gave {recorded} right answers of "
+            f"{certificate.episodes}; played again, the same episodes give {successes}."
+        )
+
+
+def _disagreements(
+    certificate: Certificate, successes: int, *, fresh: bool
+) -> Iterator[str]:
+    """What the episodes of the bound, the same or fresh ones, say against it."""
+    episodes = certificate.episodes
+    recorded = certificate.bound_successes
+    if not fresh and not _equal(successes, recorded, episodes):
+        yield (
+            f"The lower bound rests on {recorded} right answers of {episodes}; played "
+            f"again, the same episodes give {successes}."
+        )
+    stated = certificate.lower_bound
+    if certificate.error_prob is not None:
+        stated = 1.0 - certificate.error_prob
+    upper = clopper_pearson_upper(successes, episodes, certificate.confidence)
+    if fresh and upper < stated:
+        yield (
+            f"Fresh episodes contradict the certificate: {successes} right answers of "
+            f"{episodes}, so an accuracy of at most {float(upper):.4f}."
+        )
+
+
+def _equal(first: int, second: int, episodes: int) -> bool:
+    return abs(first - second) <= max(2, round(_TOLERANCE * episodes))
+
+
+def _tested_successes(certificate: Certificate) -> int:
+    """The recorded right answers of the test at the certified price; -1 if none."""
+    counts = {test.price: test.successes for test in certificate.ladder}
+    return counts.get(certificate.price or 0.0, -1)
+
+
+def _lower_bound(certificate: Certificate, successes: int) -> float:
+    bound = clopper_pearson_lower(
+        successes, certificate.episodes, certificate.confidence
+    )
+    return float(bound)
+
+
+def _operating_point(artifact: Artifact, certificate: Certificate) -> OperatingPoint:
+    if certificate.budget is not None:
+        return artifact.operating_point(budget=certificate.budget)
+    return artifact.operating_point(price=certificate.price)

@@ -1,0 +1,123 @@
+"""`icpe certify` on an explorer that is right half the time, and on a trained one."""
+
+import dataclasses
+
+import pytest
+
+from icpe.artifact import Artifact
+from icpe.testing.toy_artifacts import guesser
+
+KEYS = ("certified", "error_prob", "confidence", "lower_bound", "episodes", "price")
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "explorer.safetensors"
+    guesser().save(path)
+    return path
+
+
+def tamper(path, **changes):
+    artifact = Artifact.load(path)
+    record = {**artifact.certificates[-1], **changes}
+    dataclasses.replace(artifact, certificates=(record,)).save(path)
+
+
+def test_a_certificate_is_printed_kept_and_used(icpe, file):
+    called = icpe(f"certify {file} --error-prob 0.6 --episodes 512 --json")
+    assert called.status == 0, called.err
+    result = called.json
+    assert set(KEYS) <= set(result)
+    assert (result["certified"], result["error_prob"]) == (True, 0.6)
+    assert (result["confidence"], result["episodes"]) == (0.95, 512)
+    assert 0.4 < result["lower_bound"] < 0.5
+    assert list(Artifact.load(file).certificates) == [result]
+    evaluated = icpe(f"evaluate {file} --error-prob 0.7 --episodes 512 --json").json
+    assert (evaluated["certified"], evaluated["price"]) == (True, result["price"])
+
+
+def test_a_refusal_is_status_one_says_what_is_closest_and_is_kept(icpe, file):
+    called = icpe(f"certify {file} --error-prob 0.4 --episodes 512")
+    assert called.status == 1
+    assert "Not certified" in called.out
+    assert "closest point is price 0.05" in called.out
+    assert "No number of episodes would show it" in called.out
+    called = icpe(f"certify {file} --error-prob 0.4 --episodes 512 --seed 3")
+    assert called.status == 1
+    assert "attempt number 2" in called.out
+    assert "seed 3 was chosen by hand" in called.out
+    records = Artifact.load(file).certificates
+    assert [it["certified"] for it in records] == [False, False]
+
+
+def test_verify_accepts_what_it_should_and_notices_changes(icpe, file):
+    icpe(f"certify {file} --error-prob 0.6 --episodes 512")
+    before = file.read_bytes()
+    called = icpe(f"certify {file} --error-prob 0.6 --verify")
+    assert called.status == 0, called.out
+    assert "Verified" in called.out
+    assert file.read_bytes() == before
+    tamper(file, price=0.1)
+    called = icpe(f"certify {file} --error-prob 0.6 --verify")
+    assert called.status == 1
+    assert "Not verified" in called.out
+    assert "was changed after it was made" in called.out
+    called = icpe(f"certify {file} --error-prob 0.6 --verify --seed 1 --json")
+    assert called.status == 1
+    assert (called.json["certified"], called.json["verified"]) == (False, False)
+    assert called.json["problems"]
+
+
+def test_a_budget_is_answered_by_a_lower_bound(icpe, file):
+    called = icpe(f"certify {file} --budget 1 --episodes 512")
+    assert called.status == 0, called.err
+    assert "The accuracy with 1 queries is at least 0.4" in called.out
+    assert "by 512 separate episodes" in called.out
+    shown = icpe(f"certify {file} --budget 1 --verify --json")
+    assert shown.status == 0
+    assert shown.json["certified"] is None
+    assert shown.json["verified"] is True
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        ("", "Exactly one of error_prob, budget and price"),
+        ("--error-prob 0.1 --budget 1", "got error_prob and budget"),
+        ("--error-prob 2", "strictly between 0 and 1"),
+        ("--error-prob 0.01 --episodes 9", "episodes must be at least 299"),
+        ("--error-prob 0.1 --verify", "has no certificate for error_prob 0.1"),
+        ("--error-prob 0.1 --seed -1", "--seed must be between"),
+    ],
+)
+def test_a_bad_request_is_one_sentence_and_status_two(icpe, file, words, sentence):
+    called = icpe(f"certify {file} {words}")
+    assert called.status == 2
+    assert sentence in called.err
+    assert called.err.count("\n") == 1
+
+
+def test_a_missing_file_is_one_sentence(icpe, tmp_path):
+    called = icpe(f"certify {tmp_path / 'none.safetensors'} --error-prob 0.1")
+    assert called.status == 2
+    assert "cannot be read" in called.err
+
+
+@pytest.mark.slow
+def test_a_trained_explorer_is_certified_and_an_undertrained_one_is_refused(
+    icpe, tmp_path
+):
+    """Binary search among 8 on the CPU, at an error probability of 0.01."""
+    good, bad = tmp_path / "good.safetensors", tmp_path / "bad.safetensors"
+    train = "train binary-search --family.size 8 --preset cpu --out"
+    assert icpe(f"{train} {good}").status == 0
+    called = icpe(f"certify {good} --error-prob 0.01 --json")
+    assert called.status == 0, called.err
+    assert called.json["certified"] is True
+    assert called.json["lower_bound"] >= 0.99
+    assert icpe(f"certify {good} --error-prob 0.01 --verify").status == 0
+    undertrained = "--train.num-iterations 20 --train.warmup-iterations 2"
+    assert icpe(f"{train} {bad} {undertrained}").status == 0
+    called = icpe(f"certify {bad} --error-prob 0.01")
+    assert called.status == 1
+    assert "Not certified" in called.out
