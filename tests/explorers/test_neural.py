@@ -147,6 +147,19 @@ def test_the_posterior_is_normalized():
     np.testing.assert_allclose(whole.stop_value, best, rtol=1e-5)
 
 
+def test_values_of_queries_do_not_teach_the_inference_net():
+    def total(nets):
+        return jnp.sum(at_once(nets, random_history()).gain)
+
+    gradient = eqx.filter_grad(total)(random_nets())
+    inference, query = (
+        [np.any(np.asarray(leaf)[i] != 0) for leaf in jax.tree.leaves(gradient)]
+        for i in (0, 1)
+    )
+    assert not any(inference)
+    assert np.mean(query) > 0.9
+
+
 def test_log_prices_are_spread_over_an_interval():
     spread = PRICES.normalize(jnp.asarray([0.01, np.sqrt(0.01 * 0.2), 0.2, 0.0]))
     np.testing.assert_allclose(spread, [-1.0, 0.0, 1.0, 0.0], atol=1e-6)

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import pytest
@@ -51,3 +52,10 @@ def tiny():
         log_every=2,
     )
     return lambda **changes: dataclasses.replace(base, **changes)
+
+
+@pytest.fixture
+def optax_dtypes():
+    """Lets dtypes mix, as optax does in Adam's correction of its start."""
+    with jax.numpy_dtype_promotion("standard"):
+        yield

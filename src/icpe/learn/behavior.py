@@ -14,7 +14,7 @@ from icpe.types import STOP, Index, OperatingPoint, PRNGKey, PyTree, Regime, Sca
 class TrainingPoint(OperatingPoint):
     """An operating point with the exploration rate of the episode."""
 
-    exploration: Scalar
+    exploration: Float[Array, "*batch"]
 
 
 class BehaviorExplorer(AbstractExplorer):

@@ -63,13 +63,14 @@ class UniversalLearner(eqx.Module):
             nets = ExplorerNets(
                 spec, self.config.net_config, self.config.prices(spec), key=net_key
             )
-        like = jax.eval_shape(lambda key: self._play(nets, 0, key)[0], key)
+        start = jnp.zeros((), jnp.int32)
+        like = jax.eval_shape(lambda key: self._play(nets, start, key)[0], key)
         return LearnerState(
             nets=nets,
             averaged=jax.tree.map(jnp.copy, nets),
             optimizer=jax.vmap(self._optimizer.init)(_parameters(nets)),
             replay=Replay.empty(like, self.config.replay_size),
-            iteration=jnp.zeros((), jnp.int32),
+            iteration=start,
             key=key,
         )
 
@@ -156,7 +157,7 @@ class UniversalLearner(eqx.Module):
         )
         nets = eqx.apply_updates(nets, updates)
         averaged = _polyak(averaged, nets, self.config.target_rate)
-        losses["grad_norm"] = optax.global_norm(gradient)
+        losses["grad_norm"] = optax.tree.norm(gradient)
         return (nets, averaged, optimizer), losses
 
     def _spread(self, tree: PyTree) -> PyTree:
