@@ -36,10 +36,10 @@ def wanderer():
     return Wanderer()
 
 
-@pytest.fixture
-def tiny():
-    """A training of seconds; keywords change it."""
-    base = TrainConfig(
+@pytest.fixture(scope="session")
+def whole_config():
+    """A training of three chunks, which takes no time."""
+    return TrainConfig(
         num_iterations=6,
         batch_size=8,
         minibatch_size=8,
@@ -51,7 +51,12 @@ def tiny():
         num_heads=1,
         log_every=2,
     )
-    return lambda **changes: dataclasses.replace(base, **changes)
+
+
+@pytest.fixture
+def tiny(whole_config):
+    """The same with changes."""
+    return lambda **changes: dataclasses.replace(whole_config, **changes)
 
 
 @pytest.fixture

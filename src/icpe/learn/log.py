@@ -35,8 +35,9 @@ def _lines_until(path: Path, iteration: int) -> list[str]:
     """The whole lines up to an iteration; a half-written last line is dropped."""
     if not path.exists():
         return []
-    lines = [line for line in path.open() if line.endswith("\n")]
-    return [line for line in lines if json.loads(line)["iteration"] <= iteration]
+    lines = path.read_text().splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith("\n")]
+    return [line for line in whole if json.loads(line)["iteration"] <= iteration]
 
 
 def _tensorboard(path: Path):
