@@ -1,6 +1,7 @@
 """Checkpoints: the whole state of training in one compact file."""
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from icpe.exceptions import CheckpointError
 from icpe.files import read_document, read_tree, save_tree
 from icpe.learn.config import TrainConfig
 from icpe.learn.universal import LearnerState
-from icpe.tasks.base import AbstractTaskFamily
+from icpe.tasks.base import AbstractTaskFamily, parameters
 from icpe.tasks.fingerprint import fingerprint
+from icpe.tasks.registry import family_name
 
 
 def save_checkpoint(
@@ -77,17 +79,20 @@ def load_checkpoint(
     except CheckpointError:
         raise
     except (ValueError, KeyError, TypeError) as error:
+        problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(
-            f"{path} is not a checkpoint that can be resumed: {error}."
+            f"{path} is not a checkpoint that can be resumed: {problem}."
         ) from error
 
 
 def _identity(family: AbstractTaskFamily, config: TrainConfig) -> dict[str, Any]:
-    return {
+    values = {
         "kind": "icpe checkpoint 1",
+        "family": {"name": family_name(family), **parameters(family)},
         "fingerprint": fingerprint(family),
         "config": dataclasses.asdict(config),
     }
+    return json.loads(json.dumps(values))  # as they are read back
 
 
 def _difference(field: str, found: Any, expected: Any) -> str:

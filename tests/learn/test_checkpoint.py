@@ -1,0 +1,137 @@
+"""Checkpoints belong to one training, and say so when they are used for another."""
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from icpe.exceptions import CheckpointError
+from icpe.files import read_document, save_tree
+from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
+from icpe.learn.fit import FitOptions, fit
+from icpe.learn.universal import UniversalLearner
+from icpe.testing.toy_tasks import Lockers, TwoDoors
+
+FAMILY = TwoDoors(horizon=3)
+
+
+@pytest.fixture(scope="module")
+def fresh(whole_config):
+    return UniversalLearner(FAMILY, whole_config).init(key=jr.key(0))
+
+
+@pytest.fixture(scope="module")
+def used(whole_config):
+    """A state all of whose arrays differ from a fresh one's."""
+    state = UniversalLearner(FAMILY, whole_config).init(key=jr.key(1))
+    return jax.tree.map(
+        lambda leaf: (
+            leaf
+            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+            else leaf + np.ones((), leaf.dtype)
+            if leaf.dtype != bool
+            else ~leaf
+        ),
+        state,
+    )
+
+
+@pytest.fixture
+def saved(used, whole_config, tmp_path):
+    path = tmp_path / "checkpoint"
+    save_checkpoint(path, used, FAMILY, whole_config, seconds=12.5)
+    return path
+
+
+def assert_equal_trees(one, other):
+    def compare(a, b):
+        assert a.dtype == b.dtype
+        if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
+            a, b = jr.key_data(a), jr.key_data(b)
+        np.testing.assert_array_equal(a, b)
+
+    jax.tree.map(compare, one, other)
+
+
+def test_a_state_comes_back_bit_by_bit(saved, used, fresh, whole_config):
+    found = load_checkpoint(saved, fresh, FAMILY, whole_config)
+    assert found.seconds == 12.5
+    assert_equal_trees(found.state, used)
+
+
+def test_a_light_checkpoint_is_all_but_the_replay(
+    saved, used, fresh, whole_config, tmp_path
+):
+    path = tmp_path / "light"
+    save_checkpoint(path, used, FAMILY, whole_config, seconds=1.0, light=True)
+    assert path.stat().st_size < saved.stat().st_size
+    found = load_checkpoint(path, fresh, FAMILY, whole_config)
+    assert_equal_trees(found.state.nets, used.nets)
+    assert_equal_trees(found.state.optimizer, used.optimizer)
+    assert found.state.iteration == used.iteration
+    assert_equal_trees(found.state.replay, fresh.replay)
+
+
+@pytest.mark.usefixtures("optax_dtypes")
+def test_a_training_goes_on_from_a_light_checkpoint(whole_config, tmp_path):
+    path = tmp_path / "light"
+    options = FitOptions(checkpoint=path, light_checkpoint=True, time_limit=1e-3)
+    assert fit(FAMILY, whole_config, options).iterations == 2
+    assert read_document(path)["light"] is True
+    result = fit(FAMILY, whole_config, FitOptions(checkpoint=path, resume=True))
+    assert result.iterations == 6
+    leaves = jax.tree.leaves(result.nets)
+    assert all(bool(np.all(np.isfinite(leaf))) for leaf in leaves)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"learning_rate": 1e-3}, "learning_rate is 0.0005 there and 0.001 here"),
+        ({"seed": 7}, "seed is 0 there and 7 here"),
+        ({"width": 8}, "width is 4 there and 8 here"),
+    ],
+)
+def test_another_configuration_is_refused_by_the_name_of_the_field(
+    saved, fresh, tiny, change, words
+):
+    with pytest.raises(CheckpointError, match="belongs to another training") as caught:
+        load_checkpoint(saved, fresh, FAMILY, tiny(**change))
+    assert words in str(caught.value)
+    assert "use the same settings, or another --out" in str(caught.value)
+
+
+def test_another_family_is_refused(saved, fresh, whole_config):
+    with pytest.raises(CheckpointError, match=r"reliability is 1.0 there and 0.8 here"):
+        load_checkpoint(saved, fresh, TwoDoors(0.8, horizon=3), whole_config)
+    with pytest.raises(CheckpointError, match="name is TwoDoors there and Lockers"):
+        load_checkpoint(saved, fresh, Lockers(), whole_config)
+
+
+def test_a_family_that_has_changed_is_refused(saved, fresh, whole_config, monkeypatch):
+    monkeypatch.setattr(TwoDoors, "hypothesis", lambda self, task: 1 - task)
+    with pytest.raises(CheckpointError, match=r"fingerprint is \w+ there and \w+ here"):
+        load_checkpoint(saved, fresh, FAMILY, whole_config)
+
+
+def test_a_missing_file_is_named(tmp_path, fresh, whole_config):
+    with pytest.raises(CheckpointError, match="nowhere cannot be read: No such file"):
+        load_checkpoint(tmp_path / "nowhere", fresh, FAMILY, whole_config)
+
+
+@pytest.mark.parametrize("size", [0, 7, 200, -1])
+def test_a_damaged_file_is_refused(saved, fresh, whole_config, size):
+    saved.write_bytes(saved.read_bytes()[:size])
+    with pytest.raises(CheckpointError, match="not a checkpoint that can be resumed"):
+        load_checkpoint(saved, fresh, FAMILY, whole_config)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path, fresh, whole_config):
+    path = tmp_path / "other"
+    save_tree(path, {"x": np.zeros(3)}, {"kind": "something else"})
+    with pytest.raises(CheckpointError, match="kind is something else there"):
+        load_checkpoint(path, fresh, FAMILY, whole_config)
+    save_tree(path, {"x": np.zeros(3)}, {})
+    with pytest.raises(CheckpointError, match="'kind' is missing"):
+        load_checkpoint(path, fresh, FAMILY, whole_config)
