@@ -26,6 +26,7 @@ COMMANDS = {
     "certify": "show by exact tests how rarely a trained explorer errs",
     "evaluate": "measure accuracy and number of queries of explorers",
     "play": "watch one episode, or answer the queries yourself",
+    "bench": "time the learner and a session on this machine",
 }
 
 BAD_INPUT = 2

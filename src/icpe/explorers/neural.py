@@ -53,7 +53,7 @@ CONDITION_SIZE = 4
 class NetConfig:
     """What the networks of an explorer are made of."""
 
-    transformer: TransformerConfig = TransformerConfig()
+    transformer: TransformerConfig
     summary: bool = True
     """Give each token the counts and mean outcomes of the queries so far."""
 
@@ -273,7 +273,6 @@ class NeuralExplorer(AbstractExplorer):
         )
         return dataclasses.replace(state, position=StepCount(start, spec.horizon))
 
-
     def ask(
         self, state: NeuralState, query_mask: Bool[Array, "queries"], *, key: PRNGKey
     ) -> Index:
@@ -323,9 +322,7 @@ class NeuralExplorer(AbstractExplorer):
         return state.estimates.log_posterior
 
     def _read(self, token, summary, caches, price, max_queries, position):
-        estimates, caches = self.nets.step(
-            token, price, max_queries, caches, position
-        )
+        estimates, caches = self.nets.step(token, price, max_queries, caches, position)
         return NeuralState(
             estimates=estimates,
             price=price,

@@ -5,6 +5,7 @@ import math
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import equinox as eqx
@@ -54,8 +55,8 @@ class FitResult:
         nets: the Polyak-averaged networks.
         iterations: iterations done, earlier runs included.
         seconds: time they took, compilation included.
-        stopped: why it ended before the last iteration: "interrupted" or "time
-            limit"; None if it did not.
+        stopped: why it ended before it was complete: "interrupted" or "time limit";
+            None if it did not.
     """
 
     nets: ExplorerNets
@@ -70,6 +71,7 @@ def fit(
     options: FitOptions | None = None,
     *,
     start_from: ExplorerNets | None = None,
+    is_enough: Callable[[int, ExplorerNets], bool] | None = None,
     progress: AbstractProgress | None = None,
 ) -> FitResult:
     """Trains an explorer for a family.
@@ -79,6 +81,8 @@ def fit(
         config: what is trained.
         options: how the training is run.
         start_from: networks to fine-tune instead of fresh ones.
+        is_enough: called after every chunk with the iterations done and the averaged
+            networks, which it must not keep; training is complete when it says so.
         progress: hears about every chunk.
 
     Raises:
@@ -110,10 +114,12 @@ def fit(
                 progress.note(_summary(values))
                 progress.advance(size)
                 stopped = interrupts.reason or clock.limit_reason
-                is_last = done + size == config.num_iterations
+                is_last = done + size == config.num_iterations or (
+                    is_enough is not None and is_enough(done + size, state.averaged)
+                )
                 if stopped or is_last or clock.checkpoint_is_due():
                     _save(state, learner, options, clock.seconds)
-                if stopped:
+                if stopped or is_last:
                     break
     finally:
         progress.finish()

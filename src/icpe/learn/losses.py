@@ -13,7 +13,6 @@ from icpe.explorers.neural import Estimates
 from icpe.learn.replay import Experience
 from icpe.tasks.base import TaskSpec
 
-
 _NOISE_FLOOR = 0.02
 """Bounds the weight of errors where the posterior is almost sure."""
 
@@ -52,9 +51,9 @@ def query_loss(
     """
     queries = experience.queries.astype(jnp.int32)
     made = (jnp.arange(queries.shape[0]) < experience.length).astype(jnp.float32)
-    chosen = jnp.take_along_axis(
-        gain[:-1], jnp.maximum(queries, 0)[:, None], axis=1
-    )[:, 0]
+    chosen = jnp.take_along_axis(gain[:-1], jnp.maximum(queries, 0)[:, None], axis=1)[
+        :, 0
+    ]
     weight = made / (1.0 - stop_value[:-1] + _NOISE_FLOOR)
     return Weighted(jnp.sum(jnp.square(chosen - targets) * weight), jnp.sum(weight))
 

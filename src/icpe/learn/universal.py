@@ -53,9 +53,7 @@ class UniversalLearner(eqx.Module):
     config: TrainConfig = eqx.field(static=True)
     mesh: Mesh | None = eqx.field(static=True, default=None)
 
-    def init(
-        self, *, key: PRNGKey, nets: ExplorerNets | None = None
-    ) -> LearnerState:
+    def init(self, *, key: PRNGKey, nets: ExplorerNets | None = None) -> LearnerState:
         """A fresh state, with new networks or with given ones to fine-tune."""
         net_key, key = jr.split(key)
         spec = self.family.spec
@@ -64,7 +62,7 @@ class UniversalLearner(eqx.Module):
                 spec, self.config.net_config, self.config.prices(spec), key=net_key
             )
         start = jnp.zeros((), jnp.int32)
-        like = jax.eval_shape(lambda key: self._play(nets, start, key)[0], key)
+        like = jax.eval_shape(lambda key: self.play(nets, start, key)[0], key)
         return LearnerState(
             nets=nets,
             averaged=jax.tree.map(jnp.copy, nets),
@@ -77,25 +75,18 @@ class UniversalLearner(eqx.Module):
     def step(self, state: LearnerState) -> tuple[LearnerState, Metrics]:
         """One iteration: play, remember, and learn from what is remembered."""
         key, play_key, learn_key = jr.split(state.key, 3)
-        experience, played = self._play(state.nets, state.iteration, play_key)
+        experience, played = self.play(state.nets, state.iteration, play_key)
         replay = state.replay.add(experience)
 
-        def learn(carry, num_steps: int, keys):
-            """Gradient steps on the first `num_steps` of remembered episodes."""
-
-            def update(carry, key):
-                batch = replay.sample(self.config.minibatch_size, key=key)
-                return self._update(*carry, self._spread(batch.crop(num_steps)))
-
-            return lax.scan(update, carry, keys)
-
-        config, horizon = self.config, self.family.spec.horizon
-        keys = jr.split(learn_key, config.updates_per_iteration)
-        num_cropped = config.cropped_updates
+        whole, cropped = jnp.split(
+            jr.split(learn_key, self.config.updates_per_iteration),
+            [self.config.updates_per_iteration - self.config.cropped_updates],
+        )
         carry = (state.nets, state.averaged, state.optimizer)
-        carry, losses = learn(carry, horizon, keys[num_cropped:])
-        if num_cropped:
-            carry, _ = learn(carry, min(config.crop_steps, horizon), keys[:num_cropped])
+        carry, losses = self._replay(replay, carry, self.family.spec.horizon, whole)
+        if self.config.cropped_updates:
+            crop = min(self.config.crop_steps, self.family.spec.horizon)
+            carry, _ = self._replay(replay, carry, crop, cropped)
         nets, averaged, optimizer = carry
         state = LearnerState(
             nets, averaged, optimizer, replay, state.iteration + 1, key
@@ -106,7 +97,7 @@ class UniversalLearner(eqx.Module):
         """The explorer that ships: the Polyak-averaged networks."""
         return NeuralExplorer(state.averaged)
 
-    def _play(self, nets: ExplorerNets, iteration, key: PRNGKey):
+    def play(self, nets: ExplorerNets, iteration, key: PRNGKey):
         """Episodes of the exploring explorer, at random operating points."""
         config = self.config
         point_key, episode_key = jr.split(key)
@@ -117,9 +108,7 @@ class UniversalLearner(eqx.Module):
             NeuralExplorer(nets.for_play()), ignore_stop_probability(config, iteration)
         )
         keys, points = self._spread((jr.split(episode_key, config.batch_size), points))
-        transcript = rollout(
-            explorer, self.family, points, keys=keys, full_length=True
-        )
+        transcript = rollout(explorer, self.family, points, keys=keys, full_length=True)
         ending = transcript.ending
         played = {
             "accuracy": jnp.mean(ending.correct),
@@ -127,7 +116,18 @@ class UniversalLearner(eqx.Module):
         }
         return Experience.of(transcript, points), played
 
-    def _update(self, nets, averaged, optimizer, minibatch: Experience):
+    def _replay(self, replay: Replay, carry, num_steps: int, keys):
+        """Gradient steps on the first `num_steps` of remembered episodes."""
+
+        def update(carry, key):
+            nets, averaged, optimizer = carry
+            batch = replay.sample(self.config.minibatch_size, key=key)
+            batch = self._spread(batch.crop(num_steps))
+            return self.learn(nets, averaged, optimizer, batch)
+
+        return lax.scan(update, carry, keys)
+
+    def learn(self, nets, averaged, optimizer, minibatch: Experience):
         """One gradient step of both networks, and of their average."""
         asked = (minibatch.history, minibatch.price, minibatch.max_queries)
         target = averaged.along(*asked)

@@ -3,11 +3,9 @@
 import abc
 
 import equinox as eqx
-import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float
 
-from icpe.nets.transformer import linear
+from icpe.nets.linear import Linear
 from icpe.types import PRNGKey
 
 
@@ -26,16 +24,11 @@ class AbstractOutcomeEncoder(eqx.Module):
 class LinearEncoder(AbstractOutcomeEncoder):
     """A linear map in full float32, so that close outcomes stay apart."""
 
-    layer: eqx.nn.Linear
+    layer: Linear
 
     def __init__(self, outcome_size: int, width: int, *, key: PRNGKey):
-        self.layer = linear(outcome_size, width, key=key)
+        self.layer = Linear(outcome_size, width, key=key)
 
     def __call__(self, outcome: Float[Array, "outcome"]) -> Float[Array, "width"]:
         """W x + b."""
-        return precise(self.layer, outcome)
-
-
-def precise(layer: eqx.nn.Linear, x: Float[Array, "in"]) -> Float[Array, "out"]:
-    """A linear layer in true float32, where accelerators would round its input."""
-    return jnp.matmul(x, layer.weight.T, precision=lax.Precision.HIGHEST) + layer.bias
+        return self.layer(outcome)

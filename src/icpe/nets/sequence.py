@@ -12,13 +12,13 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from icpe.history import StepCount
-from icpe.nets.encoders import AbstractOutcomeEncoder, precise
+from icpe.nets.encoders import AbstractOutcomeEncoder
+from icpe.nets.linear import Linear
 from icpe.nets.tokens import Token
 from icpe.nets.transformer import (
     Cache,
     CausalTransformer,
     TransformerConfig,
-    linear,
 )
 from icpe.types import PRNGKey
 
@@ -32,10 +32,10 @@ class SequenceNet(eqx.Module):
 
     query_embedding: Float[Array, "queries width"]
     outcome_encoder: AbstractOutcomeEncoder
-    summary_embedding: eqx.nn.Linear | None
-    condition_embedding: eqx.nn.Linear
+    summary_embedding: Linear | None
+    condition_embedding: Linear
     transformer: CausalTransformer
-    head: eqx.nn.Linear
+    head: Linear
 
     def __init__(
         self,
@@ -54,18 +54,18 @@ class SequenceNet(eqx.Module):
         self.query_embedding = jr.normal(keys[0], (num_queries, width))
         self.outcome_encoder = outcome_encoder
         self.summary_embedding = (
-            linear(summary_size, width, key=keys[1]) if summary_size else None
+            Linear(summary_size, width, key=keys[1]) if summary_size else None
         )
-        self.condition_embedding = linear(condition_size, width, key=keys[2])
+        self.condition_embedding = Linear(condition_size, width, key=keys[2])
         self.transformer = CausalTransformer(config, num_tokens, key=keys[3])
-        self.head = linear(width, output_size, gain=0.1, key=keys[4])
+        self.head = Linear(width, output_size, gain=0.1, key=keys[4])
 
     def __call__(
         self, tokens: Token, condition: Float[Array, "tokens condition"]
     ) -> Float[Array, "tokens output"]:
         """Outputs at every token of a sequence, in one parallel pass."""
         features = self.transformer(jax.vmap(self.embed)(tokens, condition))
-        return jax.vmap(lambda x: precise(self.head, x))(features)
+        return jax.vmap(self.head)(features)
 
     def step(
         self,
@@ -77,7 +77,7 @@ class SequenceNet(eqx.Module):
         """Output at one more token, given the cache of those before it."""
         embedded = self.embed(token, condition)
         features, cache = self.transformer.step(embedded, cache, position)
-        return precise(self.head, features), cache
+        return self.head(features), cache
 
     def embed(
         self, token: Token, condition: Float[Array, "condition"]
@@ -87,7 +87,7 @@ class SequenceNet(eqx.Module):
             token.query, self.query_embedding, precision=lax.Precision.HIGHEST
         )
         x = x + self.outcome_encoder(token.outcome)
-        x = jax.nn.gelu(x + precise(self.condition_embedding, condition))
-        if self.summary_embedding is not None:
-            x = x + jax.nn.gelu(precise(self.summary_embedding, token.summary))
+        x = jax.nn.gelu(x + self.condition_embedding(condition))
+        if self.summary_embedding is not None and token.summary is not None:
+            x = x + jax.nn.gelu(self.summary_embedding(token.summary))
         return x

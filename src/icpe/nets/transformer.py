@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from icpe.exceptions import InvalidParameterError
 from icpe.history import StepCount
+from icpe.nets.linear import Linear, precision_of
 from icpe.types import PRNGKey, check_at_least
 
 
@@ -79,11 +80,11 @@ class Block(eqx.Module):
     """Pre-LN block of GPT-2: attention, then a two-layer perceptron with GELU."""
 
     attention_norm: eqx.nn.LayerNorm
-    attend: eqx.nn.Linear
-    project: eqx.nn.Linear
+    attend: Linear
+    project: Linear
     perceptron_norm: eqx.nn.LayerNorm
-    expand: eqx.nn.Linear
-    contract: eqx.nn.Linear
+    expand: Linear
+    contract: Linear
     config: TransformerConfig = eqx.field(static=True)
 
     def __init__(self, config: TransformerConfig, *, key: PRNGKey):
@@ -92,17 +93,17 @@ class Block(eqx.Module):
         shrink = 1 / math.sqrt(2 * config.num_layers)
         packed = width + 2 * config.num_kv_heads * config.head_size
         self.attention_norm = eqx.nn.LayerNorm(width)
-        self.attend = linear(width, packed, key=keys[0])
-        self.project = linear(width, width, gain=shrink, key=keys[1])
+        self.attend = Linear(width, packed, key=keys[0])
+        self.project = Linear(width, width, gain=shrink, key=keys[1])
         self.perceptron_norm = eqx.nn.LayerNorm(width)
-        self.expand = linear(width, 4 * width, key=keys[2])
-        self.contract = linear(4 * width, width, gain=shrink, key=keys[3])
+        self.expand = Linear(width, 4 * width, key=keys[2])
+        self.contract = Linear(4 * width, width, gain=shrink, key=keys[3])
         self.config = config
 
     def heads(self, x: Float[Array, "width"]) -> Heads:
         """Query, keys and values of one token."""
         config, dtype = self.config, self.config.compute_dtype
-        packed = _apply(self.attend, self.attention_norm(x), dtype, dtype)
+        packed = self.attend.rounded(self.attention_norm(x), dtype, dtype)
         packed = packed.reshape(-1, config.head_size)
         query, key, value = jnp.split(
             packed, [config.num_heads, config.num_heads + config.num_kv_heads]
@@ -114,9 +115,9 @@ class Block(eqx.Module):
     ) -> Float[Array, "width"]:
         """The rest of the block, once attention has been paid."""
         dtype = self.config.compute_dtype
-        x = x + _apply(self.project, attended.reshape(-1), dtype, jnp.float32)
-        hidden = _apply(self.expand, self.perceptron_norm(x), dtype, dtype)
-        return x + _apply(self.contract, jax.nn.gelu(hidden), dtype, jnp.float32)
+        x = x + self.project.rounded(attended.reshape(-1), dtype, jnp.float32)
+        hidden = self.expand.rounded(self.perceptron_norm(x), dtype, dtype)
+        return x + self.contract.rounded(jax.nn.gelu(hidden), dtype, jnp.float32)
 
 
 class CausalTransformer(eqx.Module):
@@ -199,7 +200,7 @@ def _attend_one(
     num_kv_heads, head_size = keys.shape[1:]
     query = query.reshape(num_kv_heads, -1, head_size)
     keys, values = keys[: position.bound + 1], values[: position.bound + 1]
-    precision = _precision(query.dtype)
+    precision = precision_of(query.dtype)
     scores = jnp.einsum(
         "kgd,lkd->kgl",
         query,
@@ -218,33 +219,6 @@ def _write(
     cached: KeysOrValues, new: Float[Array, "kv_heads head"], position: StepCount
 ) -> KeysOrValues:
     return lax.dynamic_update_index_in_dim(cached, new, position.value, 0)
-
-
-def linear(
-    in_size: int, out_size: int, *, gain: float = 1.0, key: PRNGKey
-) -> eqx.nn.Linear:
-    """A linear layer with normal weights of variance gain² / in_size, zero bias."""
-    layer = eqx.nn.Linear(in_size, out_size, key=key)
-    weight = gain / math.sqrt(in_size) * jr.normal(key, (out_size, in_size))
-    return eqx.tree_at(
-        lambda layer: (layer.weight, layer.bias), layer, (weight, jnp.zeros(out_size))
-    )
-
-
-def _apply(layer: eqx.nn.Linear, x: Array, dtype, out_dtype) -> Array:
-    """The layer in the compute dtype, its result in another."""
-    product = jnp.matmul(
-        x.astype(dtype),
-        layer.weight.astype(dtype).T,
-        preferred_element_type=out_dtype,
-        precision=_precision(dtype),
-    )
-    return product + layer.bias.astype(out_dtype)
-
-
-def _precision(dtype) -> lax.Precision | None:
-    """Accelerators round float32 factors unless they are told not to."""
-    return lax.Precision.HIGHEST if dtype == jnp.float32 else None
 
 
 def in_compute_dtype(transformer: CausalTransformer) -> CausalTransformer:

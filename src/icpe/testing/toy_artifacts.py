@@ -6,6 +6,7 @@ import jax.random as jr
 
 from icpe.artifact import Artifact
 from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
+from icpe.nets.linear import Linear
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.tasks.search import BinarySearch
@@ -35,7 +36,7 @@ def guesser(size: int = 2) -> Artifact:
     )
 
 
-def _zeros(head: eqx.nn.Linear) -> eqx.nn.Linear:
+def _zeros(head: Linear) -> Linear:
     """With equal logits the first hypothesis wins, and no query has a gain."""
     return eqx.tree_at(
         lambda head: (head.weight, head.bias),

@@ -1,0 +1,45 @@
+"""The linear layer, in the precision that its place needs."""
+
+import math
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+from jax import lax
+from jaxtyping import Array, Float
+
+from icpe.types import PRNGKey
+
+
+class Linear(eqx.Module):
+    """W x + b with normal weights of variance gain² / in_size and zero bias at first.
+
+    Unlike `equinox.nn.Linear` it is told the precision at each call.
+    """
+
+    weight: Float[Array, "out in"]
+    bias: Float[Array, "out"]
+
+    def __init__(self, in_size: int, out_size: int, *, gain: float = 1.0, key: PRNGKey):
+        scale = gain / math.sqrt(in_size)
+        self.weight = scale * jr.normal(key, (out_size, in_size))
+        self.bias = jnp.zeros(out_size)
+
+    def __call__(self, x: Float[Array, "in"]) -> Float[Array, "out"]:
+        """In true float32, also where an accelerator would round the factors."""
+        return self.rounded(x, jnp.float32, jnp.float32)
+
+    def rounded(self, x: Float[Array, "in"], dtype, out_dtype) -> Float[Array, "out"]:
+        """With factors in one dtype and the result in another."""
+        product = jnp.matmul(
+            x.astype(dtype),
+            self.weight.astype(dtype).T,
+            preferred_element_type=out_dtype,
+            precision=precision_of(dtype),
+        )
+        return product + self.bias.astype(out_dtype)
+
+
+def precision_of(dtype) -> lax.Precision | None:
+    """Accelerators round float32 factors unless they are told not to."""
+    return lax.Precision.HIGHEST if dtype == jnp.float32 else None

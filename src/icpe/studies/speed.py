@@ -1,0 +1,149 @@
+"""How fast the learner and a session are on this machine."""
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.random as jr
+import numpy as np
+
+from icpe.artifact import Artifact
+from icpe.deploy.session import Session
+from icpe.learn.config import TrainConfig
+from icpe.learn.universal import LearnerState, UniversalLearner
+from icpe.tasks.bandits import GaussianBandit
+from icpe.types import PyTree, check_at_least
+
+NUM_ARMS = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """What is timed: a Gaussian bandit of ten arms, episodes of full length."""
+
+    episodes: int
+    """Episodes in an update."""
+    steps: int
+    """Steps in an episode."""
+    width: int
+    """Width of the Transformers."""
+    layers: int
+    """Blocks in each Transformer."""
+    repeats: int
+    """Timed runs; the median counts."""
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            check_at_least(field.name, getattr(self, field.name), 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Speed:
+    """Medians over the timed runs; compilation is told apart.
+
+    Attributes:
+        device: what it ran on.
+        rollout_ms: playing the episodes, every one to its last step.
+        gradient_ms: one gradient step of both networks on them.
+        update_ms: the two together, as one program.
+        episodes_per_second: episodes trained, each of whose transitions had one
+            gradient step.
+        rollout_steps_per_second: steps played.
+        compile_seconds: compiling the update.
+        ask_ms: `Session.ask` after a history of `steps`.
+        tell_ms: `Session.tell`, which reads the outcome and works out the next query.
+    """
+
+    device: str
+    rollout_ms: float
+    gradient_ms: float
+    update_ms: float
+    episodes_per_second: float
+    rollout_steps_per_second: float
+    compile_seconds: float
+    ask_ms: float
+    tell_ms: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-compatible values."""
+        return dataclasses.asdict(self)
+
+
+def measure_speed(workload: Workload) -> Speed:
+    """Times the universal learner, then a session."""
+    learner = _learner(workload)
+    state = learner.init(key=jr.key(0))
+    play = eqx.filter_jit(lambda state, key: learner.play(state.nets, 0, key)[0])
+    experience = play(state, jr.key(1))
+    learn = eqx.filter_jit(learner.learn)
+    update = eqx.filter_jit(learner.step)
+    parts = (state.nets, state.averaged, state.optimizer)
+    rollout = _median_seconds(play, (state, jr.key(1)), workload.repeats)
+    gradient = _median_seconds(learn, (*parts, experience), workload.repeats)
+    compiled = _seconds(update, (state,))
+    both = _median_seconds(update, (state,), workload.repeats)
+    ask, tell = _session_seconds(learner, state, workload.steps)
+    return Speed(
+        device=jax.devices()[0].device_kind,
+        rollout_ms=1e3 * rollout,
+        gradient_ms=1e3 * gradient,
+        update_ms=1e3 * both,
+        episodes_per_second=workload.episodes / both,
+        rollout_steps_per_second=workload.episodes * workload.steps / rollout,
+        compile_seconds=compiled - both,
+        ask_ms=1e3 * ask,
+        tell_ms=1e3 * tell,
+    )
+
+
+def _learner(workload: Workload) -> UniversalLearner:
+    config = TrainConfig(
+        num_iterations=1000,
+        batch_size=workload.episodes,
+        minibatch_size=workload.episodes,
+        updates_per_iteration=1,
+        replay_size=workload.episodes,
+        width=workload.width,
+        num_layers=workload.layers,
+        bfloat16=jax.default_backend() != "cpu",
+    )
+    family = GaussianBandit(num_arms=NUM_ARMS, horizon=workload.steps)
+    return UniversalLearner(family, config)
+
+
+def _session_seconds(
+    learner: UniversalLearner, state: LearnerState, history: int
+) -> tuple[float, float]:
+    """Median time of an ask and of a tell over the last tenth of a long session."""
+    artifact = Artifact(state.averaged, learner.family, {}, {})
+    asks, tells = [], []
+    for _ in range(2):  # the first session compiles
+        session = Session(artifact, budget=history)
+        asks, tells = [], []
+        for step in range(history):
+            start = time.perf_counter()
+            query = session.ask()
+            asks.append(time.perf_counter() - start)
+            assert query is not None
+            start = time.perf_counter()
+            session.tell(query, np.asarray([1.0 + 0.01 * step]))
+            tells.append(time.perf_counter() - start)
+    last = max(1, history // 10)
+    return statistics.median(asks[-last:]), statistics.median(tells[-last:])
+
+
+def _median_seconds(
+    function: Callable[..., PyTree], arguments: tuple, repeats: int
+) -> float:
+    _seconds(function, arguments)
+    return statistics.median(_seconds(function, arguments) for _ in range(repeats))
+
+
+def _seconds(function: Callable[..., PyTree], arguments: tuple) -> float:
+    start = time.perf_counter()
+    jax.block_until_ready(eqx.filter(function(*arguments), eqx.is_array))
+    return time.perf_counter() - start
