@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from icpe.artifact import Artifact as Artifact
+    from icpe.certificate import Certificate as Certificate
     from icpe.deploy import Session as Session
+    from icpe.evaluate.certify import certify as certify
     from icpe.evaluate.report import Report as Report
+    from icpe.evaluate.verify import verify as verify
     from icpe.exceptions import IcpeError as IcpeError
     from icpe.explorers import AbstractExplorer as AbstractExplorer
     from icpe.explorers import make_explorer as make_explorer
@@ -25,16 +28,19 @@ _HOMES = {
     "AbstractExplorer": "icpe.explorers",
     "AbstractTaskFamily": "icpe.tasks",
     "Artifact": "icpe.artifact",
+    "Certificate": "icpe.certificate",
     "IcpeError": "icpe.exceptions",
     "OperatingPoint": "icpe.types",
     "Report": "icpe.evaluate.report",
     "Session": "icpe.deploy",
     "StopReason": "icpe.types",
     "TaskSpec": "icpe.tasks",
+    "certify": "icpe.evaluate.certify",
     "make": "icpe.tasks",
     "make_explorer": "icpe.explorers",
     "register": "icpe.tasks",
     "run_episodes": "icpe.rollout",
+    "verify": "icpe.evaluate.verify",
 }
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from icpe.artifact import Artifact, provenance
 from icpe.evaluate.calibrate import calibrate
+from icpe.evaluate.training_rule import TrainingRule
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.transfer import transfer
@@ -26,6 +27,7 @@ def train(
     options: FitOptions | None = None,
     *,
     start_from: Artifact | None = None,
+    rule: TrainingRule | None = None,
     calibration_episodes: int = 4096,
     progress: AbstractProgress | None = None,
 ) -> Trained:
@@ -38,6 +40,7 @@ def train(
         config: what is trained.
         options: how the training is run.
         start_from: an explorer to fine-tune; its networks must fit.
+        rule: completes the training as soon as it sees enough evidence.
         calibration_episodes: episodes for each row of the operating table.
         progress: hears about training and calibration.
 
@@ -50,7 +53,11 @@ def train(
     if start_from is not None:
         nets = transfer(start_from.nets, family.spec, config)
         earlier = {"started_from": start_from.provenance}
-    result = fit(family, config, options, start_from=nets, progress=progress)
+    result = fit(
+        family, config, options, start_from=nets, is_enough=rule, progress=progress
+    )
+    if rule is not None:
+        earlier = {**earlier, "training_rule": rule.record()}
     artifact = Artifact(
         nets=result.nets,
         family=family,

@@ -1,1 +1,1 @@
-"""TODO"""
+"""The command line: the composition root, the only place that knows everything."""

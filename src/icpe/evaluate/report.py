@@ -2,12 +2,17 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from icpe.exceptions import InvalidParameterError
+from icpe.exceptions import InvalidParameterError, MissingExtraError
 from icpe.tasks.base import AbstractTaskFamily, parameters
 from icpe.tasks.registry import family_name
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+else:
+    DataFrame = Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,11 +96,55 @@ class Report:
         """The inverse of `to_json`."""
         return Report.from_dict(json.loads(text))
 
+    def to_frame(self) -> DataFrame:
+        """The report as a data frame of one row; see `to_frame` for several."""
+        return to_frame([self])
+
     @property
     def title(self) -> str:
         """Family and parameters in one line."""
         given = self.family["parameters"].items()
         return f"{self.family['name']}({', '.join(f'{k}={v}' for k, v in given)})"
+
+
+def to_frame(reports: Sequence[Report]) -> DataFrame:
+    """Reports as a data frame, one row each.
+
+    The family's parameters are columns `family.x`; intervals have columns `x_low` and
+    `x_high`, quantiles of the number of queries `queries_0.5`, stop reasons `stop_x`.
+    The survival function is left out.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError(
+            'Data frames need pandas; install it with pip install "icpe[tables]".'
+        ) from error
+    return pandas.DataFrame([_flat(report.to_dict()) for report in reports])
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for name, value in values.items():
+        match name:
+            case "family":
+                row["family"] = value["name"]
+                row |= {f"family.{k}": v for k, v in value["parameters"].items()}
+            case "accuracy_interval" | "mean_queries_interval":
+                stem = name.removesuffix("_interval")
+                row[f"{stem}_low"], row[f"{stem}_high"] = value
+            case "query_quantiles":
+                row |= {f"queries_{k}": v for k, v in value.items()}
+            case "stop_reasons":
+                row |= {f"stop_{k}": v for k, v in value.items()}
+            case "survival":
+                pass
+            case _:
+                row[name] = value
+    return row
 
 
 def family_record(family: AbstractTaskFamily) -> dict[str, Any]:

@@ -1,12 +1,32 @@
 """Explorers: whoever asks the questions, learned or classical."""
 
+from icpe.explorers.bandit_beliefs import BernoulliBelief as _BernoulliBelief
+from icpe.explorers.bandit_beliefs import GaussianGapBelief as _GaussianGapBelief
+from icpe.explorers.bandit_beliefs import RevealedMeansBelief as _RevealedMeansBelief
 from icpe.explorers.base import AbstractExplorer as AbstractExplorer
 from icpe.explorers.belief import AbstractBelief as AbstractBelief
+from icpe.explorers.belief import AbstractPredictiveBelief as AbstractPredictiveBelief
 from icpe.explorers.belief import belief_for as belief_for
 from icpe.explorers.belief import families_with_belief as families_with_belief
 from icpe.explorers.belief import register_belief as register_belief
 from icpe.explorers.bisection import BisectionExplorer as BisectionExplorer
 from icpe.explorers.bisection import make_bisection as _make_bisection
+from icpe.explorers.chain_belief import chain_belief as _chain_belief
+from icpe.explorers.graph_beliefs import graph_belief as _graph_belief
+from icpe.explorers.information_gain import (
+    InformationGainExplorer as InformationGainExplorer,
+)
+from icpe.explorers.information_gain import (
+    make_information_gain as _make_information_gain,
+)
+from icpe.explorers.informed_greedy import (
+    InformedGreedyExplorer as InformedGreedyExplorer,
+)
+from icpe.explorers.informed_greedy import (
+    make_informed_greedy as _make_informed_greedy,
+)
+from icpe.explorers.magic_beliefs import MagicActionBelief as _MagicActionBelief
+from icpe.explorers.magic_beliefs import TwoPullBelief as _TwoPullBelief
 from icpe.explorers.registry import accepted_families as accepted_families
 from icpe.explorers.registry import explorer_names as explorer_names
 from icpe.explorers.registry import explorer_parameters as explorer_parameters
@@ -14,13 +34,33 @@ from icpe.explorers.registry import explorer_summary as explorer_summary
 from icpe.explorers.registry import explorers_for as explorers_for
 from icpe.explorers.registry import make_explorer as make_explorer
 from icpe.explorers.registry import register_explorer as register_explorer
+from icpe.explorers.search_beliefs import VersionSpaceBelief as _VersionSpaceBelief
+from icpe.explorers.search_beliefs import noisy_search_belief as _noisy_search_belief
 from icpe.explorers.top_two import TopTwoExplorer as TopTwoExplorer
 from icpe.explorers.top_two import make_top_two as _make_top_two
 from icpe.explorers.uniform import UniformExplorer as UniformExplorer
 from icpe.explorers.uniform import make_uniform as _make_uniform
+from icpe.tasks import BernoulliBandit as _BernoulliBandit
 from icpe.tasks import BinarySearch as _BinarySearch
 from icpe.tasks import DeterministicBandit as _DeterministicBandit
+from icpe.tasks import FeedbackGraph as _FeedbackGraph
 from icpe.tasks import GaussianBandit as _GaussianBandit
+from icpe.tasks import MagicAction as _MagicAction
+from icpe.tasks import MagicChain as _MagicChain
+from icpe.tasks import NoisyBinarySearch as _NoisyBinarySearch
+from icpe.tasks import TwoPullBandit as _TwoPullBandit
+
+register_belief(_BinarySearch, lambda family: _VersionSpaceBelief(family.size))
+register_belief(_NoisyBinarySearch, _noisy_search_belief)
+register_belief(
+    _DeterministicBandit, lambda family: _RevealedMeansBelief(family.num_arms)
+)
+register_belief(_GaussianBandit, _GaussianGapBelief)
+register_belief(_BernoulliBandit, _BernoulliBelief)
+register_belief(_MagicAction, _MagicActionBelief)
+register_belief(_MagicChain, _chain_belief)
+register_belief(_TwoPullBandit, _TwoPullBelief)
+register_belief(_FeedbackGraph, _graph_belief)
 
 register_explorer(
     "uniform",
@@ -31,8 +71,36 @@ register_explorer(
 register_explorer(
     "top-two",
     _make_top_two,
-    (_DeterministicBandit, _GaussianBandit),
+    (
+        _BernoulliBandit,
+        _DeterministicBandit,
+        _GaussianBandit,
+        _MagicAction,
+        _MagicChain,
+        _NoisyBinarySearch,
+        _TwoPullBandit,
+    ),
     "pulls the less sampled of the two arms most probable under the exact posterior",
+)
+register_explorer(
+    "information-gain",
+    _make_information_gain,
+    (
+        _BinarySearch,
+        _FeedbackGraph,
+        _GaussianBandit,
+        _MagicAction,
+        _MagicChain,
+        _NoisyBinarySearch,
+        _TwoPullBandit,
+    ),
+    "exact information-directed sampling: asks what is expected to tell most",
+)
+register_explorer(
+    "informed-greedy",
+    _make_informed_greedy,
+    (_FeedbackGraph,),
+    "asks what reveals most rewards of the arms in doubt, knowing graph and prior",
 )
 register_explorer(
     "exact-binary-search",

@@ -4,18 +4,22 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float
 
-from icpe.exceptions import OperatingPointError
+from icpe.exceptions import InvalidParameterError, OperatingPointError
 from icpe.tasks.base import TaskSpec
 from icpe.types import STOP, Flag, Index, OperatingPoint, PRNGKey, Regime, Scalar
 
 
 def stop_threshold(
-    name: str, spec: TaskSpec, operating_point: OperatingPoint
+    name: str,
+    spec: TaskSpec,
+    operating_point: OperatingPoint,
+    tuned: float | None = None,
 ) -> Scalar | None:
     """The posterior probability at which to stop, None where the rule never stops.
 
     Stopping when the best hypothesis has posterior 1 - error_prob or more keeps the
-    error probability at or below error_prob on average over the prior.
+    error probability at or below error_prob on average over the prior. A `tuned`
+    threshold replaces this value.
 
     Raises:
         OperatingPointError: a price, which a rule without values cannot weigh.
@@ -26,7 +30,18 @@ def stop_threshold(
         )
     if operating_point.regime is Regime.BUDGET or not spec.can_stop:
         return None
+    if tuned is not None:
+        return jnp.full_like(operating_point.error_prob, tuned)
     return 1.0 - operating_point.error_prob
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Raises one sentence unless the threshold is left out or lies in (0, 1]."""
+    if threshold is not None and not 0.0 < threshold <= 1.0:
+        raise InvalidParameterError(
+            "threshold must be greater than 0 and at most 1, or left out for "
+            f"1 - error_prob; got {threshold}."
+        )
 
 
 def is_confident(log_posterior: Float[Array, "hypotheses"], threshold: Scalar) -> Flag:

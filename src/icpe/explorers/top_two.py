@@ -6,10 +6,14 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.exceptions import InvalidParameterError
 from icpe.explorers.base import AbstractExplorer
 from icpe.explorers.belief import AbstractBelief, belief_for
-from icpe.explorers.stopping import is_confident, stop_if, stop_threshold
+from icpe.explorers.stopping import (
+    check_threshold,
+    is_confident,
+    stop_if,
+    stop_threshold,
+)
 from icpe.tasks.base import AbstractTaskFamily, TaskSpec
 from icpe.types import Index, OperatingPoint, PRNGKey, PyTree, Scalar
 
@@ -40,11 +44,7 @@ class TopTwoExplorer(AbstractExplorer):
     threshold: float | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
-        if self.threshold is not None and not 0.0 < self.threshold <= 1.0:
-            raise InvalidParameterError(
-                "threshold must be greater than 0 and at most 1, or left out for "
-                f"1 - error_prob; got {self.threshold}."
-            )
+        check_threshold(self.threshold)
 
     def init(
         self,
@@ -53,9 +53,7 @@ class TopTwoExplorer(AbstractExplorer):
         first_outcome: Float[Array, "outcome"],
     ) -> TopTwoState:
         """Serves an error probability or a budget."""
-        threshold = stop_threshold("top-two", spec, operating_point)
-        if threshold is not None and self.threshold is not None:
-            threshold = jnp.full_like(threshold, self.threshold)
+        threshold = stop_threshold("top-two", spec, operating_point, self.threshold)
         return TopTwoState(
             self.belief.init(first_outcome),
             jnp.zeros(spec.num_queries, jnp.int32),

@@ -1,1 +1,1 @@
-"""TODO"""
+"""How an explorer is trained."""

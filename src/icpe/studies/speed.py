@@ -77,7 +77,9 @@ def measure_speed(workload: Workload) -> Speed:
     """Times the universal learner, then a session."""
     learner = _learner(workload)
     state = learner.init(key=jr.key(0))
-    play = eqx.filter_jit(lambda state, key: learner.play(state.nets, 0, key)[0])
+    play = eqx.filter_jit(
+        lambda state, key: learner.play(state.nets, state.iteration, key)[0]
+    )
     experience = play(state, jr.key(1))
     learn = eqx.filter_jit(learner.learn)
     update = eqx.filter_jit(learner.step)

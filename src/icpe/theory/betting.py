@@ -15,7 +15,6 @@ betting"). Unlike a test with a fixed number of trials it may be watched at ever
 
 import numpy as np
 import scipy.special
-import scipy.stats
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
@@ -48,8 +47,8 @@ def log_wealth(
             "successes must be between 0 and trials; got "
             f"successes={successes} and trials={trials}."
         )
-    mass = scipy.special.betaln(s + 1.0, f + 1.0) + scipy.stats.beta.logsf(
-        probability, s + 1.0, f + 1.0
-    )
+    with np.errstate(divide="ignore"):
+        above = np.log(scipy.special.betaincc(s + 1.0, f + 1.0, probability))
+    mass = scipy.special.betaln(s + 1.0, f + 1.0) + above
     stakes = s * np.log(probability) + (f + 1.0) * np.log1p(-probability)
     return np.asarray(mass - stakes)

@@ -10,18 +10,21 @@ import numpy as np
 from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Bool, Float, Num
 
+from icpe.types import Scalar
+
 _REACH = 6.0
 """Likelihoods are followed this many standard deviations to each side."""
 
 
-@ft.partial(jax.jit, static_argnames=("min_gap", "noise", "mean_range", "num_nodes"))
+@ft.partial(jax.jit, static_argnames=("num_nodes",))
 def best_arm_log_posterior(
     counts: Num[Array, "arms"],
     sums: Float[Array, "arms"],
     *,
-    min_gap: float,
-    noise: float,
-    mean_range: float,
+    min_gap: Scalar | float,
+    noise: Scalar | float,
+    mean_range: Scalar | float,
+    exists: Bool[Array, "arms"] | None = None,
     num_nodes: int = 32,
 ) -> Float[Array, "arms"]:
     """Log-probability that each arm is best, given counts and sums of its rewards.
@@ -44,21 +47,13 @@ def best_arm_log_posterior(
         min_gap: the gap.
         noise: standard deviation of a reward.
         mean_range: R, the largest possible mean.
+        exists: the arms that there are, the first one among them; all if None. The
+            others are never best.
         num_nodes: nodes in each panel; `nodes_needed` says how many suffice.
     """
-    arms = _arms(counts, sums, noise)
-    nodes, log_weights = _quadrature(arms, min_gap, mean_range, num_nodes)
-    pulled = arms.pulled[:, None]
-    mean, sd = arms.mean[:, None], arms.sd[:, None]
-    x = nodes[None, :]
-    z = (x + min_gap - mean) / sd
-    log_best = jnp.where(
-        pulled, -0.5 * z * z - jnp.log(sd) - 0.5 * math.log(2 * math.pi), 0.0
-    )
-    log_below = jnp.where(pulled, _log_normal_mass(-mean / sd, x / sd), jnp.log(x))
-    log_all_below = jnp.sum(log_below, axis=0) + log_weights
-    log_joint = log_best - log_below + log_all_below[None, :]
-    return jax.nn.log_softmax(jax.nn.logsumexp(log_joint, axis=1))
+    arms = arm_likelihoods(counts, sums, noise, exists)
+    joint = best_arm_joint(arms, min_gap, mean_range, num_nodes)
+    return jax.nn.log_softmax(jax.nn.logsumexp(joint.log_joint, axis=1))
 
 
 def nodes_needed(min_gap: float, noise: float, max_pulls: int) -> int:
@@ -74,12 +69,64 @@ def nodes_needed(min_gap: float, noise: float, max_pulls: int) -> int:
     return min(max(24, math.ceil(math.pi / 2 * widths)), 128)
 
 
-class _Arms(NamedTuple):
-    """The likelihood of each arm's mean: Gaussian, or flat if it was never pulled."""
+class ArmLikelihoods(NamedTuple):
+    """The likelihood of each arm's mean: Gaussian, or flat if it was never pulled.
 
+    `sd` is that of the sample mean, or of one reward where there is none.
+    """
+
+    exists: Bool[Array, "arms"]
     pulled: Bool[Array, "arms"]
     mean: Float[Array, "arms"]
     sd: Float[Array, "arms"]
+
+
+class BestArmJoint(NamedTuple):
+    """What the quadrature over x, the largest uniform, has at its nodes.
+
+    `log_below` is log F_j(x), and `log_joint` the log of the integrand for each best
+    arm, weights of the quadrature included.
+    """
+
+    nodes: Float[Array, "nodes"]
+    log_below: Float[Array, "arms nodes"]
+    log_joint: Float[Array, "arms nodes"]
+
+
+def arm_likelihoods(
+    counts: Num[Array, "arms"],
+    sums: Float[Array, "arms"],
+    noise: Scalar | float,
+    exists: Bool[Array, "arms"] | None = None,
+) -> ArmLikelihoods:
+    """What the rewards say about each arm's mean."""
+    divisor = jnp.maximum(counts, 1).astype(sums.dtype)
+    if exists is None:
+        exists = jnp.ones(counts.shape, bool)
+    pulled = exists & (counts > 0)
+    return ArmLikelihoods(exists, pulled, sums / divisor, noise / jnp.sqrt(divisor))
+
+
+def best_arm_joint(
+    arms: ArmLikelihoods,
+    min_gap: Scalar | float,
+    mean_range: Scalar | float,
+    num_nodes: int,
+) -> BestArmJoint:
+    """The integrand of `best_arm_log_posterior` at the nodes of its quadrature."""
+    nodes, log_weights = _quadrature(arms, min_gap, mean_range, num_nodes)
+    exists, pulled = arms.exists[:, None], arms.pulled[:, None]
+    mean, sd = arms.mean[:, None], arms.sd[:, None]
+    x = nodes[None, :]
+    z = (x + min_gap - mean) / sd
+    log_best = jnp.where(
+        pulled, -0.5 * z * z - jnp.log(sd) - 0.5 * math.log(2 * math.pi), 0.0
+    )
+    log_best = jnp.where(exists, log_best, -jnp.inf)
+    log_below = jnp.where(pulled, log_normal_mass(-mean / sd, x / sd), jnp.log(x))
+    log_below = jnp.where(exists, log_below, 0.0)
+    log_all_below = jnp.sum(log_below, axis=0) + log_weights
+    return BestArmJoint(nodes, log_below, log_best - log_below + log_all_below[None])
 
 
 class _Quadrature(NamedTuple):
@@ -95,15 +142,11 @@ class _Panels(NamedTuple):
     end: Float[Array, ""]
 
 
-def _arms(
-    counts: Num[Array, "arms"], sums: Float[Array, "arms"], noise: float
-) -> _Arms:
-    divisor = jnp.maximum(counts, 1).astype(sums.dtype)
-    return _Arms(counts > 0, sums / divisor, noise / jnp.sqrt(divisor))
-
-
 def _quadrature(
-    arms: _Arms, min_gap: float, mean_range: float, num_nodes: int
+    arms: ArmLikelihoods,
+    min_gap: Scalar | float,
+    mean_range: Scalar | float,
+    num_nodes: int,
 ) -> _Quadrature:
     """Gauss-Legendre nodes and weights on both panels."""
     dtype = arms.mean.dtype
@@ -118,7 +161,9 @@ def _quadrature(
     )
 
 
-def _panels(arms: _Arms, min_gap: float, mean_range: float) -> _Panels:
+def _panels(
+    arms: ArmLikelihoods, min_gap: Scalar | float, mean_range: Scalar | float
+) -> _Panels:
     """Where x can be.
 
     Whoever is best, its mean is no less than any other, so x + gap lies above every
@@ -132,16 +177,17 @@ def _panels(arms: _Arms, min_gap: float, mean_range: float) -> _Panels:
     mean = jnp.clip(arms.mean, 0.0, mean_range)
     reach = _REACH * arms.sd
     low = jnp.where(arms.pulled, mean - reach, -jnp.inf)
-    high = jnp.where(arms.pulled, mean + reach, jnp.inf)
+    unknown = jnp.where(arms.exists, jnp.inf, -jnp.inf).astype(mean.dtype)
+    high = jnp.where(arms.pulled, mean + reach, unknown)
     narrowest = jnp.argmax(low)
     start = jnp.clip(low[narrowest] - min_gap, 0.0, top)
     end = jnp.minimum(jnp.max(high), top)
     return _Panels(start, jnp.minimum(high[narrowest], end), end)
 
 
-def _log_normal_mass(
-    start: Float[Array, "arms 1"], width: Float[Array, "arms nodes"]
-) -> Float[Array, "arms nodes"]:
+def log_normal_mass(
+    start: Float[Array, "*#shape"], width: Float[Array, "*#shape"]
+) -> Float[Array, "*shape"]:
     """log(Phi(start + width) - Phi(start)) for width > 0, stable in both tails.
 
     An interval to the right of 0 is mirrored, so that the two probabilities are never

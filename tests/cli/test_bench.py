@@ -1,0 +1,28 @@
+"""The command that times the learner; figures themselves are not judged here."""
+
+TINY = "--episodes 2 --steps 4 --width 8 --layers 1 --repeats 1"
+
+
+def test_bench_reports_every_figure_with_its_workload(icpe):
+    called = icpe(f"bench {TINY} --json")
+    assert called.status == 0
+    figures = called.json
+    assert (figures["episodes"], figures["steps"]) == (2, 4)
+    assert figures["device"]
+    for name in (
+        "update_ms",
+        "rollout_ms",
+        "gradient_ms",
+        "episodes_per_second",
+        "rollout_steps_per_second",
+        "compile_seconds",
+        "ask_ms",
+        "tell_ms",
+    ):
+        assert figures[name] > 0, name
+
+
+def test_bench_refuses_an_empty_workload(icpe):
+    called = icpe("bench --episodes 0")
+    assert called.status == 2
+    assert called.err == "icpe: episodes must be at least 1; got 0.\n"
