@@ -57,8 +57,8 @@ def test_a_family_it_cannot_serve_is_refused_with_what_fits():
     with pytest.raises(UnsupportedError) as caught:
         make_explorer("top-two", BinarySearch())
     message = str(caught.value)
-    assert "only deterministic-bandit, gaussian-bandit" in message
-    assert "'binary-search' are: exact-binary-search, uniform" in message
+    assert "only bernoulli-bandit, deterministic-bandit, gaussian-bandit" in message
+    assert "are: exact-binary-search, information-gain, uniform" in message
 
 
 def test_a_family_that_nothing_serves_says_so():
