@@ -2,11 +2,12 @@
 
 import dataclasses
 import json
+import sys
 
 import pytest
 
-from icpe.evaluate.report import Report, family_record
-from icpe.exceptions import InvalidParameterError
+from icpe.evaluate.report import Report, family_record, to_frame
+from icpe.exceptions import InvalidParameterError, MissingExtraError
 from icpe.tasks import GaussianBandit
 
 KEYS = [
@@ -83,6 +84,24 @@ def test_an_unknown_field_is_named():
 def test_not_a_number_never_reaches_a_file():
     with pytest.raises(ValueError, match="not JSON compliant"):
         example(mean_cost=float("nan")).to_json()
+
+
+def test_a_report_is_a_row_of_a_data_frame():
+    pytest.importorskip("pandas")
+    frame = to_frame([example(), example(explorer="other", stop_reasons={})])
+    assert list(frame["explorer"]) == ["uniform", "other"]
+    [row] = example().to_frame().to_dict("records")
+    assert (row["family"], row["family.num_arms"]) == ("gaussian-bandit", 4)
+    assert (row["accuracy_low"], row["accuracy_high"]) == (0.2, 0.99)
+    assert (row["queries_0.5"], row["stop_explorer"]) == (1, 4)
+    assert row["price"] is None
+    assert "survival" not in row
+
+
+def test_without_pandas_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match=r"pip install \"icpe\[tables\]\""):
+        example().to_frame()
 
 
 def test_the_title_names_family_and_parameters():

@@ -114,9 +114,9 @@ def fit(
                 progress.note(_summary(values))
                 progress.advance(size)
                 stopped = interrupts.reason or clock.limit_reason
-                is_last = done + size == config.num_iterations or (
+                is_last = (
                     is_enough is not None and is_enough(done + size, state.averaged)
-                )
+                ) or done + size == config.num_iterations
                 if stopped or is_last or clock.checkpoint_is_due():
                     _save(state, learner, options, clock.seconds)
                 if stopped or is_last:
