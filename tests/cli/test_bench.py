@@ -1,10 +1,13 @@
 """The command that times the learner; figures themselves are not judged here."""
 
+import jax
+
 TINY = "--episodes 2 --steps 4 --width 8 --layers 1 --repeats 1"
 
 
 def test_bench_reports_every_figure_with_its_workload(icpe):
-    called = icpe(f"bench {TINY} --json")
+    with jax.numpy_dtype_promotion("standard"):  # optax mixes dtypes
+        called = icpe(f"bench {TINY} --json")
     assert called.status == 0
     figures = called.json
     assert (figures["episodes"], figures["steps"]) == (2, 4)

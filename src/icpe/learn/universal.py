@@ -173,17 +173,14 @@ class UniversalLearner(eqx.Module):
         config = self.config
         total = config.num_updates
         rise = min(300, max(1, total // 10))
-        fall = max(1, int(config.decay_fraction * total))
-        schedule = optax.join_schedules(
-            [
-                optax.linear_schedule(0.0, config.learning_rate, rise),
-                optax.constant_schedule(config.learning_rate),
-                optax.linear_schedule(
-                    config.learning_rate, 0.02 * config.learning_rate, fall
-                ),
-            ],
-            [rise, max(rise, total - fall)],
-        )
+        fall = max(1.0, config.decay_fraction * total)
+
+        def schedule(count):
+            count = jnp.asarray(count, jnp.float32)
+            rising = jnp.minimum(1.0, count / rise)
+            falling = jnp.clip((total - count) / fall, 0.02, 1.0)
+            return config.learning_rate * rising * falling
+
         return optax.chain(
             optax.clip_by_global_norm(config.max_grad_norm), optax.adam(schedule)
         )
