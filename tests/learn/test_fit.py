@@ -16,6 +16,7 @@ import pytest
 from icpe.exceptions import InvalidParameterError, TrainingDivergedError
 from icpe.files import read_document
 from icpe.learn.fit import FitOptions, fit
+from icpe.learn.universal import UniversalLearner
 from icpe.progress import AbstractProgress
 from icpe.testing.toy_tasks import TwoDoors
 
@@ -108,16 +109,41 @@ def test_ctrl_c_leaves_a_checkpoint_that_resumes_to_the_same_bits(
     stopped = fit(FAMILY, whole_config, options, progress=Heard(interrupt_at=2))
     assert (stopped.iterations, stopped.stopped) == (2, "interrupted")
     assert signal.getsignal(signal.SIGINT) is handler
+    kept = read_document(tmp_path / "checkpoint")
+    assert (kept["iteration"], kept["light"]) == (2, False)
     # Lines that were written after the checkpoint are written again, not twice.
     with open(tmp_path / "metrics.jsonl", "a") as file:
         file.write('{"iteration": 4}\n{"itera')
     resumed = fit(FAMILY, whole_config, dataclasses.replace(options, resume=True))
     assert (resumed.iterations, resumed.stopped) == (6, None)
-    assert resumed.seconds > stopped.seconds
+    assert resumed.seconds > kept["seconds"] > 0
     assert_same_bits(resumed, uninterrupted)
     lines = read_lines(tmp_path / "metrics.jsonl")
     assert [line["iteration"] for line in lines] == [2, 4, 6]
     assert all("accuracy" in line for line in lines)
+
+
+def test_all_chunks_are_one_program(tiny, monkeypatch):
+    traces = []
+    step = UniversalLearner.step
+
+    def counting(self, state):
+        traces.append(1)
+        return step(self, state)
+
+    monkeypatch.setattr(UniversalLearner, "step", counting)
+    # The seed makes it a training of its own, though not another program.
+    fit(FAMILY, tiny(seed=1))
+    assert len(traces) == 1
+
+
+def test_networks_to_start_from_can_still_be_used(uninterrupted, whole_config):
+    before = weights(uninterrupted)
+    tuned = fit(FAMILY, whole_config, start_from=uninterrupted.nets)
+    for one, other in zip(before, weights(uninterrupted), strict=True):
+        np.testing.assert_array_equal(one, other)
+    changed = zip(before, weights(tuned), strict=True)
+    assert any(np.any(one != other) for one, other in changed)
 
 
 def test_the_end_is_kept_so_that_resuming_a_whole_training_is_done_at_once(

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from icpe.exceptions import InvalidParameterError, TrainingDivergedError
 from icpe.explorers.neural import ExplorerNets
@@ -141,13 +141,25 @@ def device_mesh(config: TrainConfig) -> Mesh:
 def _first_state(
     learner: UniversalLearner, options: FitOptions, start_from: ExplorerNets | None
 ) -> tuple[LearnerState, float]:
-    state = learner.init(key=jr.key(learner.config.seed), nets=start_from)
-    if not options.resume:
-        return state, 0.0
-    if options.checkpoint is None:
-        raise InvalidParameterError("resume needs a checkpoint; none was given.")
-    found = load_checkpoint(options.checkpoint, state, learner.family, learner.config)
-    return found.state, found.seconds
+    # A copy, since the first chunk takes the arrays it is given for itself.
+    nets = jax.tree.map(jnp.copy, start_from)
+    key = jr.key(learner.config.seed)
+    state, seconds = eqx.filter_jit(learner.init)(key=key, nets=nets), 0.0
+    if options.resume:
+        if options.checkpoint is None:
+            raise InvalidParameterError("resume needs a checkpoint; none was given.")
+        found = load_checkpoint(
+            options.checkpoint, state, learner.family, learner.config
+        )
+        state, seconds = found.state, found.seconds
+    arrays, static = eqx.partition(state, eqx.is_array)
+    return eqx.combine(jax.device_put(arrays, _everywhere(learner)), static), seconds
+
+
+def _everywhere(learner: UniversalLearner) -> NamedSharding:
+    """How the state lies before and after every chunk, so that all are one program."""
+    assert learner.mesh is not None
+    return NamedSharding(learner.mesh, PartitionSpec())
 
 
 @eqx.filter_jit(donate="all-except-first")
@@ -162,6 +174,7 @@ def _run_chunk(
         return eqx.filter(state, eqx.is_array), metrics
 
     arrays, metrics = lax.scan(iterate, arrays, None, length=size)
+    arrays = lax.with_sharding_constraint(arrays, _everywhere(learner))
     return eqx.combine(arrays, static), jax.tree.map(jnp.mean, metrics)
 
 
