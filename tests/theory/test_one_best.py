@@ -84,4 +84,6 @@ def test_posterior_is_the_product_of_normal_densities():
         low=0.5,
         noise=0.2,
     )
-    np.testing.assert_allclose(np.exp(got), weights / np.sum(weights), rtol=1e-4)
+    np.testing.assert_allclose(
+        np.exp(got), np.divide(weights, np.sum(weights)), rtol=1e-4
+    )

@@ -12,7 +12,8 @@ from icpe.cli.options import Seed, Settings
 class Args:
     """Print what is known about the optimum of a family.
 
-    mean_queries and max_queries belong to the exact optimum, where it is known.
+    mean_queries and max_queries belong to the best explorer that never errs, where
+    they are known exactly.
     """
 
     family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
@@ -36,14 +37,14 @@ def run(args: Args) -> int:
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json
-    from icpe.evaluate.limits import limits
+    from icpe.evaluate.limits import is_every_task, limits
     from icpe.evaluate.report import family_record
     from icpe.tasks.registry import describe
 
     check_seed(args.seed)
     family = build_family(args.family, args.settings)
     keep_compiled_programs()
-    known = limits(family, args.error_prob)
+    known = limits(family, args.error_prob, seed=args.seed)
     if args.json:
         record = {"family": family_record(family), "error_prob": args.error_prob}
         print_json(record | known)
@@ -52,7 +53,28 @@ def run(args: Args) -> int:
     console.print(f"[bold]{describe(family)}[/]")
     table = Table.grid(padding=(0, 2))
     for name, value in known.items():
-        shown = "not known" if value is None else f"{value:.6g}"
-        table.add_row(name.replace("_", " "), shown)
+        if not is_every_task(name):
+            table.add_row(*_shown(name, value))
     console.print(table)
+    others = [
+        (name, value)
+        for name, value in known.items()
+        if is_every_task(name)
+        and not (value is None and name.endswith("standard_error"))
+    ]
+    if others:
+        console.print(
+            "\nFor methods that are correct on every task, on average over tasks; an "
+            "explorer that knows the prior may need fewer queries:"
+        )
+        table = Table.grid(padding=(0, 2))
+        for name, value in others:
+            table.add_row(*_shown(name, value, absent="infinite"))
+        console.print(table)
     return 0
+
+
+def _shown(
+    name: str, value: float | int | None, absent: str = "not known"
+) -> tuple[str, str]:
+    return name.replace("_", " "), absent if value is None else f"{value:.6g}"

@@ -20,6 +20,7 @@ COMMANDS = {
     "tasks": "list the families of tasks and their parameters",
     "baselines": "list the classical explorers and the families they serve",
     "bounds": "print what is known about the optimum of a family",
+    "ids": "show where information-directed sampling falls short",
     "train": "train an explorer for a family",
     "show": "print what is known about a trained explorer",
     "calibrate": "measure again what a trained explorer does at each price and budget",

@@ -7,6 +7,7 @@ are numbered 0, 1, 2 for -1, 0, +1. With error probability 0 it is exact binary 
 """
 
 import numpy as np
+from scipy.special import entr
 
 from icpe.exceptions import InvalidParameterError
 from icpe.theory.finite_model import FiniteModel, finite_model
@@ -31,3 +32,23 @@ def noisy_search_model(size: int, error_prob: float) -> FiniteModel:
         prior=np.full(size, 1.0 / size),
         likelihood=np.where(is_true, 1.0 - error_prob, error_prob / 2.0),
     )
+
+
+def noisy_search_least_queries(size: int, noise: float, error_prob: float) -> float:
+    """A lower bound on the mean number of guesses, for every explorer.
+
+    To err with probability at most delta on average takes the information
+    log K - h(delta) - delta log(K - 1) (Fano's inequality), and a guess tells at most
+    the capacity log 3 - h(noise) - noise log 2 of the channel from the true answer to
+    the one given. It holds on average over the prior, whatever the explorer knows.
+    """
+    needed = np.log(size) - _entropy(error_prob) - error_prob * np.log(size - 1)
+    capacity = np.log(3.0) - _entropy(noise) - noise * np.log(2.0)
+    if error_prob >= 1.0 - 1.0 / size:
+        return 0.0
+    return float(needed / capacity)
+
+
+def _entropy(prob: float) -> float:
+    """Of a coin, in nats."""
+    return float(entr(prob) + entr(1.0 - prob))
