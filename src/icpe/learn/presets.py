@@ -14,12 +14,12 @@ from icpe.tasks.registry import family_name
 Preset = Literal["cpu", "gpu"]
 
 _CPU = TrainConfig(
-    num_iterations=600,
+    num_iterations=400,
     batch_size=256,
     minibatch_size=256,
     updates_per_iteration=2,
     replay_size=4096,
-    warmup_iterations=60,
+    warmup_iterations=40,
     learning_rate=2e-3,
     width=32,
     num_layers=2,

@@ -1,0 +1,100 @@
+"""Presets: one for every family and machine; on a CPU they beat uniform queries."""
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+from jaxtyping import Array, Bool, Float
+
+from icpe.explorers import AbstractExplorer, make_explorer
+from icpe.explorers.neural import NeuralExplorer
+from icpe.learn.config import TrainConfig
+from icpe.learn.fit import fit
+from icpe.learn.presets import preset
+from icpe.rollout import run_episodes
+from icpe.tasks import make
+from icpe.tasks.base import TaskSpec
+from icpe.tasks.registry import family_names
+from icpe.types import Index, OperatingPoint, PRNGKey, PyTree
+
+EPISODES = 4096
+
+# Small sizes, and a budget at which it matters what is asked.
+CASES = {
+    "binary-search": ({"size": 8}, 2),
+    "noisy-binary-search": ({"size": 6, "noise": 0.1, "horizon": 12}, 6),
+    "deterministic-bandit": ({"num_arms": 5}, 5),
+    "gaussian-bandit": ({"num_arms": 4, "horizon": 16}, 10),
+    "bernoulli-bandit": ({"num_arms": 3, "batch_size": 10, "horizon": 12}, 9),
+    "magic-action": ({"num_arms": 5, "magic_noise": 0.1, "horizon": 8}, 2),
+    "magic-chain": ({"num_arms": 5, "num_magic": 2}, 2),
+    "two-pull-bandit": ({"num_arms": 5, "horizon": 6}, 2),
+    "feedback-graph": ({"kind": "loopy-star", "num_arms": 4, "horizon": 16}, 12),
+    "magic-room": ({"size": 4}, 16),
+}
+
+
+@pytest.mark.parametrize("name", family_names())
+@pytest.mark.parametrize("machine", ["cpu", "gpu"])
+def test_every_family_has_a_preset(name, machine):
+    assert isinstance(preset(machine, make(name)), TrainConfig)
+
+
+def test_every_family_that_is_trained_for_has_a_case():
+    assert set(CASES) == set(family_names()) - {"shifted-gaussian-bandit"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_the_cpu_preset_beats_uniform_queries(name, optax_dtypes):
+    """Four standard errors of the difference: a false alarm has probability 3e-5."""
+    parameters, budget = CASES[name]
+    family = make(name, **parameters)
+    nets = fit(family, preset("cpu", family)).nets.for_play()
+    trained = NeuralExplorer(nets)
+    if name == "magic-room":  # no exact belief; uniform queries, the trained posterior
+        uniform = UniformQueries(trained)
+    else:
+        uniform = make_explorer("uniform", family)
+    point = OperatingPoint.at(family.spec.horizon, budget=budget)
+    ours, theirs = (
+        float(
+            np.mean(
+                run_episodes(explorer, family, point, EPISODES, key=jr.key(7)).correct
+            )
+        )
+        for explorer in (trained, uniform)
+    )
+    print(f"{name}: trained {ours:.4f}, uniform {theirs:.4f} at budget {budget}")
+    error = np.sqrt((ours * (1 - ours) + theirs * (1 - theirs)) / EPISODES)
+    assert ours > theirs + 4 * error
+
+
+class UniformQueries(AbstractExplorer):
+    """Uniform queries that are answered by a trained explorer's posterior."""
+
+    answering: NeuralExplorer
+
+    def init(
+        self,
+        spec: TaskSpec,
+        operating_point: OperatingPoint,
+        first_outcome: Float[Array, "outcome"],
+    ) -> PyTree:
+        return self.answering.init(spec, operating_point, first_outcome)
+
+    def ask(
+        self, state: PyTree, query_mask: Bool[Array, "queries"], *, key: PRNGKey
+    ) -> Index:
+        return jr.categorical(key, jnp.where(query_mask, 0.0, -jnp.inf))
+
+    def tell(
+        self, state: PyTree, query: Index, outcome: Float[Array, "outcome"]
+    ) -> PyTree:
+        return self.answering.tell(state, query, outcome)
+
+    def recommend(self, state: PyTree) -> Index:
+        return self.answering.recommend(state)
+
+    def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"]:
+        return self.answering.log_posterior(state)
