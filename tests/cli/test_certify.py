@@ -11,6 +11,12 @@ from icpe.testing.toy_artifacts import guesser
 KEYS = ("certified", "error_prob", "confidence", "lower_bound", "episodes", "price")
 
 
+@pytest.fixture(autouse=True)
+def compiled_programs_of_the_tests(monkeypatch):
+    """Commands leave the cache of compiled programs alone, which the tests have set."""
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "that of the tests")
+
+
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "explorer.safetensors"
