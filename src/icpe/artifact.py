@@ -171,6 +171,7 @@ class Artifact:
                 "parameters": parameters(self.family),
             },
             "fingerprint": fingerprint(self.family),
+            "weights": self.weights_hash,
             "networks": dataclasses.asdict(nets.config),
             "price_range": [nets.prices.low, nets.prices.high],
             "training": self.training,
@@ -197,6 +198,7 @@ class Artifact:
             document = _document(path)
             family = _find_family(document, family, path)
             nets = read_tree(path, _skeleton(document, family))
+            _check_weights(document, nets)
             table = document["operating_table"]
             return Artifact(
                 nets=nets,
@@ -243,26 +245,34 @@ def _explained(path: Path) -> Iterator[None]:
     """Turns what goes wrong with a file into one sentence about it."""
     try:
         yield
-    except IcpeError:
+    except ArtifactError:
         raise
     except OSError as error:
         raise ArtifactError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
         problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise ArtifactError(
-            f"{path} is not an artifact that can be used: {problem}."
+            f"{path} is not an artifact that can be used: {problem.rstrip('.')}."
         ) from error
 
 
 def _document(path: Path) -> dict[str, Any]:
     document = read_document(path)
     found = document["format_version"]
+    if not isinstance(found, int) or found < 1:
+        raise ValueError(f"its format version is {found!r}, which never was")
     if found > FORMAT_VERSION:
         raise ArtifactError(
             f"{path} has format version {found}, newer than {FORMAT_VERSION}, which "
             "this icpe reads; install a newer icpe."
         )
     return document
+
+
+def _check_weights(document: dict[str, Any], nets: ExplorerNets) -> None:
+    found = hash_arrays(_arrays(nets))
+    if document.get("weights", found) != found:  # the first files do not have it
+        raise ValueError("its networks have changed since they were written")
 
 
 def _find_family(

@@ -1,6 +1,7 @@
 """What a trained explorer can do: accuracy and queries at measured operating points."""
 
 import dataclasses
+import math
 from typing import Any
 
 from icpe.exceptions import OperatingPointError
@@ -65,7 +66,7 @@ class OperatingTable:
                 f"has {', '.join(map(str, caps))}; use one of these, or add it with "
                 f"icpe calibrate FILE --max-queries {max_queries}."
             )
-        served = [row for row in rows if row.lower_bound >= 1.0 - error_prob]
+        served = [row for row in rows if row.lower_bound + error_prob >= 1.0]
         if not served:
             raise OperatingPointError(
                 f"error_prob={error_prob} is smaller than this explorer can serve; "
@@ -76,7 +77,10 @@ class OperatingTable:
     def smallest_error_prob(self, max_queries: int | None = None) -> float:
         """The smallest error probability that `row_for` serves, to four digits."""
         best = max(row.lower_bound for row in self.priced(max_queries))
-        return _round_up(1.0 - best)
+        steps = math.floor((1.0 - best) * 10_000)
+        while best + steps / 10_000 < 1.0:
+            steps += 1
+        return steps / 10_000
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-compatible values."""
@@ -90,8 +94,3 @@ class OperatingTable:
             for row in values["rows"]
         )
         return OperatingTable(values["horizon"], values["seed"], rows)
-
-
-def _round_up(probability: float) -> float:
-    """To four digits, never below what was given."""
-    return -(-probability * 10_000 // 1) / 10_000
