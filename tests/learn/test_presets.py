@@ -17,7 +17,7 @@ from icpe.tasks.base import TaskSpec
 from icpe.tasks.registry import family_names
 from icpe.types import Index, OperatingPoint, PRNGKey, PyTree
 
-EPISODES = 4096
+EPISODES = 16_384
 
 # Small sizes, and a budget at which it matters what is asked.
 CASES = {
