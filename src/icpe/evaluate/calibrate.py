@@ -10,14 +10,14 @@ import numpy as np
 from icpe.artifact import Artifact
 from icpe.evaluate.metrics import Tally
 from icpe.exceptions import OperatingPointError
-from icpe.explorers.neural import NeuralExplorer
 from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.progress import AbstractProgress, NoProgress
-from icpe.rollout import rollout_chunks
+from icpe.rollout import default_chunk_size, rollout_chunks
 from icpe.theory.intervals import clopper_pearson_lower
 from icpe.types import OperatingPoint, Regime, check_at_least
 
 NUM_PRICES = 64
+QUANTILES = (0.5, 0.9, 0.99)
 _NUM_BUDGETS = 12
 _STREAM = 0x0C0FFEE
 """Folded into the seed, so that calibration never shares episodes with judgment."""
@@ -52,10 +52,11 @@ def calibrate(
     points = list(_points(artifact, sorted({horizon, *max_queries})))
     progress = progress or NoProgress()
     progress.start("calibrating", len(points))
-    rows, explorer = [], artifact.explorer
+    measure = _Measurement(artifact, points[0][0], episodes, seed)
+    rows = []
     try:
         for point, price in points:
-            rows.append(_measure(artifact, explorer, point, price, episodes, seed))
+            rows.append(measure(point, price))
             progress.advance(1)
     finally:
         progress.finish()
@@ -87,32 +88,39 @@ def _budget_grid(horizon: int) -> list[int]:
     return sorted({*map(int, grid), *round_numbers})
 
 
-def _measure(
-    artifact: Artifact,
-    explorer: NeuralExplorer,
-    point: OperatingPoint,
-    price: float | None,
-    episodes: int,
-    seed: int,
-) -> OperatingRow:
-    horizon = artifact.family.spec.horizon
-    key = jr.fold_in(jr.key(seed), _STREAM)
-    chunks = rollout_chunks(explorer, artifact.family, point, episodes, key=key)
-    first, *others = [Tally.of(chunk.ending, horizon) for chunk in chunks]
-    tally = sum(others, start=first)
-    counts = np.cumsum(tally.query_counts)
-    quantiles = [
-        int(np.searchsorted(counts, q * tally.episodes)) for q in (0.5, 0.9, 0.99)
-    ]
-    made = np.arange(horizon + 1)
-    return OperatingRow(
-        price=price,
-        max_queries=int(point.max_queries),
-        episodes=tally.episodes,
-        accuracy=tally.accuracy,
-        lower_bound=float(clopper_pearson_lower(tally.num_correct, tally.episodes)),
-        mean_queries=float(tally.query_counts @ made / tally.episodes),
-        quantiles=(quantiles[0], quantiles[1], quantiles[2]),
-        longest=int(np.max(np.nonzero(tally.query_counts))),
-        mean_cost=tally.total_cost / tally.episodes,
-    )
+class _Measurement:
+    """Measures one row after the other on the same episodes, by one program."""
+
+    def __init__(
+        self, artifact: Artifact, like: OperatingPoint, episodes: int, seed: int
+    ):
+        self._explorer, self._family = artifact.explorer, artifact.family
+        self._episodes = episodes
+        self._key = jr.fold_in(jr.key(seed), _STREAM)
+        self._chunk_size = default_chunk_size(self._explorer, self._family, like)
+
+    def __call__(self, point: OperatingPoint, price: float | None) -> OperatingRow:
+        horizon = self._family.spec.horizon
+        chunks = rollout_chunks(
+            self._explorer,
+            self._family,
+            point,
+            self._episodes,
+            key=self._key,
+            chunk_size=self._chunk_size,
+        )
+        first, *others = [Tally.of(chunk.ending, horizon) for chunk in chunks]
+        tally = sum(others, start=first)
+        correct, episodes = tally.num_correct, tally.episodes
+        half, most, nearly_all = map(tally.quantile, QUANTILES)
+        return OperatingRow(
+            price=price,
+            max_queries=int(point.max_queries),
+            episodes=episodes,
+            accuracy=tally.accuracy,
+            lower_bound=float(clopper_pearson_lower(correct, episodes)),
+            mean_queries=tally.mean_queries,
+            quantiles=(half, most, nearly_all),
+            longest=tally.max_queries,
+            mean_cost=tally.total_cost / episodes,
+        )
