@@ -92,12 +92,12 @@ def test_accuracies_on_the_graphs_are_the_known_ones(kind, num_arms, greedy, uni
 
     The expected values were found by another program: standard error 0.008, and two
     digits for uniform queries, which were answered by the largest sample mean. Ours
-    have a standard error of 0.004. So 0.02 is a little more than two standard errors
-    of the difference; the seed is fixed.
+    have a standard error of 0.004, and the seed is fixed, so a change of the rule or
+    of the family is what would move them by 0.015.
     """
     by_greedy, _ = accuracies("informed-greedy", kind, num_arms)
     by_posterior, by_sample_mean = accuracies("uniform", kind, num_arms)
-    assert by_greedy == pytest.approx(greedy, abs=0.02)
-    assert by_sample_mean == pytest.approx(uniform, abs=0.02)
+    assert by_greedy == pytest.approx(greedy, abs=0.015)
+    assert by_sample_mean == pytest.approx(uniform, abs=0.015)
     # The exact posterior is the better answer; paired, so 0.002 is enough.
     assert by_posterior > by_sample_mean - 0.002
