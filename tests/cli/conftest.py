@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import jax
 import pytest
 
 from icpe.cli.main import main
@@ -24,8 +25,10 @@ class Called:
 
 @pytest.fixture
 def icpe(capsys, monkeypatch, tmp_path):
-    """Runs `icpe` with the words of a text; the cache folder is a temporary one."""
+    """Runs `icpe` with the words of a text; the cache folder is that of the tests."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    compiled = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", compiled)
 
     def call(words: str) -> Called:
         status = main(words.split())

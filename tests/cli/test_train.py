@@ -25,15 +25,9 @@ SMALL = (
 TRAIN = f"train binary-search {SMALL}"
 
 
-def keep_programs(patch):
-    cache = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
-    patch.setenv("JAX_COMPILATION_CACHE_DIR", cache)
-
-
 @pytest.fixture(autouse=True)
-def surroundings(monkeypatch):
-    """Lets dtypes mix as optax does, and keeps the compiled programs of the tests."""
-    keep_programs(monkeypatch)
+def optax_dtypes():
+    """Lets dtypes mix, as optax does."""
     with jax.numpy_dtype_promotion("standard"):
         yield
 
@@ -70,7 +64,8 @@ def trained(tmp_path_factory):
     """A file that was trained without a break."""
     path = tmp_path_factory.mktemp("trained") / "trained.safetensors"
     with jax.numpy_dtype_promotion("standard"), pytest.MonkeyPatch.context() as patch:
-        keep_programs(patch)
+        compiled = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", compiled)
         assert main(f"{TRAIN} --out {path}".split()) == 0
     return path
 

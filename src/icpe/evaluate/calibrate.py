@@ -14,7 +14,7 @@ from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.progress import AbstractProgress, NoProgress
 from icpe.rollout import default_chunk_size, rollout_chunks
 from icpe.theory.intervals import clopper_pearson_lower
-from icpe.types import OperatingPoint, Regime, check_at_least
+from icpe.types import OperatingPoint, PRNGKey, Regime, check_at_least
 
 NUM_PRICES = 64
 QUANTILES = (0.5, 0.9, 0.99)
@@ -88,6 +88,11 @@ def _budget_grid(horizon: int) -> list[int]:
     return sorted({*map(int, grid), *round_numbers})
 
 
+def calibration_key(seed: int) -> PRNGKey:
+    """The key of the episodes of calibration."""
+    return jr.fold_in(jr.key(seed), _STREAM)
+
+
 class _Measurement:
     """Measures one row after the other on the same episodes, by one program."""
 
@@ -96,7 +101,7 @@ class _Measurement:
     ):
         self._explorer, self._family = artifact.explorer, artifact.family
         self._episodes = episodes
-        self._key = jr.fold_in(jr.key(seed), _STREAM)
+        self._key = calibration_key(seed)
         self._chunk_size = default_chunk_size(self._explorer, self._family, like)
 
     def __call__(self, point: OperatingPoint, price: float | None) -> OperatingRow:

@@ -1,0 +1,132 @@
+"""`icpe show` and `icpe calibrate`: the card of a file, and its table made anew."""
+
+import dataclasses
+
+import jax.random as jr
+import numpy as np
+import pytest
+
+from icpe.artifact import Artifact, read_card
+from icpe.cli.card import requests
+from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
+from icpe.nets.transformer import TransformerConfig
+from icpe.operating_table import OperatingRow, OperatingTable
+from icpe.tasks import BinarySearch
+
+FAMILY = BinarySearch(size=3)
+HORIZON = FAMILY.spec.horizon
+
+
+def row(price, lower_bound, cost, cap=HORIZON):
+    return OperatingRow(
+        price=price,
+        max_queries=cap,
+        episodes=16,
+        accuracy=lower_bound,
+        lower_bound=lower_bound,
+        mean_queries=cost,
+        quantiles=(1, 2, 3),
+        longest=4,
+        mean_cost=cost,
+    )
+
+
+TABLE = OperatingTable(
+    HORIZON,
+    seed=7,
+    rows=(
+        *(row(float(c), 1 - 2 * c, 0.1 / c) for c in np.geomspace(0.002, 0.2, 64)),
+        row(0.01, 0.85, 2.5, cap=2),
+        row(None, 0.5, 1.0, cap=1),
+        row(None, 0.75, 2.0, cap=2),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def artifact():
+    config = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
+    nets = ExplorerNets(FAMILY.spec, config, PriceRange(0.01, 0.2), key=jr.key(0))
+    made = {"icpe": "0.1", "jax": "0.10", "device": "cpu", "iterations": 5}
+    return Artifact(
+        nets=nets,
+        family=FAMILY,
+        training={"width": 4},
+        provenance={**made, "seconds": 12.3},
+        table=TABLE,
+    )
+
+
+@pytest.fixture
+def file(artifact, tmp_path):
+    path = tmp_path / "file.safetensors"
+    artifact.save(path)
+    return path
+
+
+def test_the_card_names_family_table_certificates_and_provenance(icpe, file):
+    called = icpe(f"show {file}")
+    assert called.status == 0
+    text = " ".join(called.out.split())
+    assert "explores binary-search(size=3, horizon=0)" in text
+    assert "5 iterations in 12 s on cpu with icpe 0.1 and jax 0.10" in text
+    assert "1 layers of width 4" in text
+    assert "An error probability, at least 0.004:" in text
+    assert "An error probability within 2 queries, at least 0.15:" in text
+    assert "A budget of queries, at most 4: budget accuracy 1 0.5000 2 0.7500" in text
+    assert "each row measured on 16 episodes, seed 7" in text
+    assert "No certificates." in text
+
+
+def test_the_table_is_thinned_to_round_error_probabilities(icpe, file):
+    found = requests(TABLE)
+    assert [p for p, _ in found] == [0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005]
+    for error_prob, served in found:
+        assert served == TABLE.row_for(error_prob)
+    lines = [line.split() for line in icpe(f"show {file}").out.splitlines()]
+    [first, *_] = [i for i, line in enumerate(lines) if line[:1] == ["error_prob"]]
+    shown = [float(line[0]) for line in lines[first + 1 : first + 8]]
+    assert shown == [p for p, _ in found]
+    assert lines[first + 8] == []
+
+
+def test_one_row_that_serves_all_is_shown_once():
+    single = OperatingTable(HORIZON, seed=0, rows=(row(0.1, 0.9995, 2.0),))
+    assert [p for p, _ in requests(single)] == [0.0005]
+
+
+def test_everything_is_there_as_json(icpe, file, artifact):
+    called = icpe(f"show {file} --json")
+    assert called.json == read_card(file)
+    assert called.json["operating_table"]["rows"][0]["price"] == TABLE.rows[0].price
+    assert called.json["training"] == {"width": 4}
+
+
+def test_certificates_are_shown(icpe, artifact, tmp_path):
+    path = tmp_path / "certified.safetensors"
+    record = {"error_prob": 0.1, "certified": True, "confidence": 0.95, "price": 0.05}
+    failed = {"error_prob": 0.01, "certified": False, "lower_bound": 0.9712345}
+    dataclasses.replace(artifact, certificates=(record, failed)).save(path)
+    lines = [line.split() for line in icpe(f"show {path}").out.splitlines()]
+    assert ["0.1", "yes", "0.95", "-", "0.05"] in lines
+    assert ["0.01", "no", "-", "0.9712", "-"] in lines
+
+
+def test_without_a_table_the_way_to_make_one_is_named(icpe, artifact, tmp_path):
+    path = tmp_path / "raw.safetensors"
+    dataclasses.replace(artifact, table=None).save(path)
+    called = icpe(f"show {path}")
+    assert called.status == 0
+    assert f"icpe calibrate {path}" in called.out
+
+
+@pytest.mark.parametrize("command", ["show", "calibrate"])
+def test_a_file_that_is_none_is_refused(icpe, tmp_path, command):
+    called = icpe(f"{command} {tmp_path / 'nothing'}")
+    assert called.status == 2
+    assert "cannot be read: No such file" in called.err
+    (tmp_path / "text").write_text("text")
+    called = icpe(f"{command} {tmp_path / 'text'}")
+    assert called.status == 2
+    assert "was not written by icpe" in called.err
+    assert called.err.count("\n") == 1

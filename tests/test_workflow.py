@@ -1,0 +1,61 @@
+"""Train, calibrate, save: one call."""
+
+from pathlib import Path
+
+import jax
+import pytest
+
+from icpe.artifact import Artifact
+from icpe.learn.config import TrainConfig
+from icpe.learn.fit import FitOptions
+from icpe.testing.toy_tasks import TwoDoors
+from icpe.workflow import checkpoint_path, metrics_path, train
+
+FAMILY = TwoDoors(horizon=3)
+CONFIG = TrainConfig(
+    num_iterations=6,
+    batch_size=8,
+    minibatch_size=8,
+    updates_per_iteration=1,
+    replay_size=32,
+    warmup_iterations=1,
+    width=4,
+    num_layers=1,
+    num_heads=1,
+    log_every=2,
+)
+
+
+@pytest.fixture(autouse=True)
+def optax_dtypes():
+    """Lets dtypes mix, as optax does in Adam's correction of its start."""
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+def test_a_whole_training_is_calibrated_and_says_where_it_comes_from(tmp_path):
+    artifact, stopped = train(FAMILY, CONFIG, calibration_episodes=8)
+    assert stopped is None
+    assert artifact.table is not None
+    assert artifact.table.rows[0].episodes == 8
+    assert artifact.training["num_iterations"] == 6
+    assert artifact.provenance["iterations"] == 6
+    assert artifact.provenance["seconds"] > 0
+    path = tmp_path / "file.safetensors"
+    artifact.save(path)
+    assert Artifact.load(path, FAMILY).table == artifact.table
+
+    tuned = train(FAMILY, CONFIG, start_from=artifact, calibration_episodes=8).artifact
+    assert tuned.provenance["started_from"] == artifact.provenance
+
+
+def test_a_training_that_ended_early_is_not_calibrated():
+    trained = train(FAMILY, CONFIG, FitOptions(time_limit=1e-3))
+    assert trained.stopped == "time limit"
+    assert trained.artifact.table is None
+    assert trained.artifact.provenance["iterations"] == 2
+
+
+def test_checkpoint_and_metrics_lie_beside_the_file():
+    assert checkpoint_path(Path("a/b.x")) == Path("a/b.x.checkpoint")
+    assert metrics_path(Path("a/b.x")) == Path("a/b.x.metrics.jsonl")
