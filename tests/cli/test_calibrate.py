@@ -42,6 +42,7 @@ def test_a_table_is_added_and_all_else_stays(icpe, file):
     called = icpe(f"calibrate {file} --episodes 8 --seed 3")
     assert called.status == 0, called.err
     assert "each row measured on 8 episodes, seed 3" in called.out
+    assert "icpe certify again" in called.out
     after = Artifact.load(file)
     assert dataclasses.replace(after, nets=before.nets, table=None) == before
     assert after.weights_hash == before.weights_hash

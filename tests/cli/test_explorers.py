@@ -59,12 +59,31 @@ def test_an_error_probability_is_served_by_the_price_of_the_table(icpe, file):
     assert called.status == 0, called.err
     assert called.json["error_prob"] == 0.1
     assert called.json["price"] == 0.05
+    assert called.json["certified"] is False
+    called = icpe(f"evaluate {file} exact-binary-search --error-prob 0.1 --episodes 64")
+    served = "serves error probability 0.1 at price 0.05, not certified"
+    assert called.out.splitlines()[-1] == f"{file} {served}"
+    assert called.out.count("serves") == 1
 
 
 def test_a_file_can_be_watched(icpe, file):
     called = icpe(f"play {file} --budget 2")
     assert called.status == 0, called.err
     assert "Stopped after 2 queries" in called.out
+
+
+def test_a_file_that_is_watched_says_its_price(icpe, file):
+    called = icpe(f"play {file} --error-prob 0.1")
+    assert called.status == 0, called.err
+    assert "at price 0.05 " in " ".join(called.out.split())
+
+
+def test_a_person_can_play_against_a_file(icpe, file, monkeypatch):
+    monkeypatch.setattr("builtins.input", lambda prompt="": "higher")
+    called = icpe(f"play {file} --budget 2 --human")
+    assert called.status == 0, called.err
+    assert "Is your number" in called.out
+    assert "Stopped after 2 queries: the budget of queries was used up." in called.out
 
 
 def test_what_the_table_cannot_serve_is_refused(icpe, file):

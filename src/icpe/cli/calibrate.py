@@ -58,7 +58,14 @@ def run(args: Args) -> int:
     if args.json:
         print_json(table.to_dict())
     else:
-        print_card(output(), artifact.document(), str(args.file))
+        console = output()
+        print_card(console, artifact.document(), str(args.file))
+        if artifact.certificates:
+            console.print(
+                "Certificates still serve, but --verify wants one that was made with "
+                "this table: icpe certify again.",
+                soft_wrap=True,
+            )
     return 0
 
 

@@ -85,8 +85,10 @@ def run(args: Args) -> int:
 def print_reports(console, reports) -> None:
     """Prints the main figures of some reports as a table for people.
 
-    Costs have a column only where they are not simply the number of queries.
+    Costs have a column only where they are not simply the number of queries; below
+    stands the price by which a trained explorer serves an error probability.
     """
+    from rich.markup import escape
     from rich.table import Table
 
     with_cost = any(report.mean_cost != report.mean_queries for report in reports)
@@ -109,6 +111,14 @@ def print_reports(console, reports) -> None:
         )
     console.print(reports[0].title)
     console.print(table)
+    for report in reports:
+        if report.price is not None and report.error_prob is not None:
+            state = "certified" if report.certified else "not certified"
+            console.print(
+                f"[dim]{escape(report.explorer)} serves error probability "
+                f"{report.error_prob:g} at price {report.price:.4g}, {state}[/]",
+                soft_wrap=True,
+            )
 
 
 def _curves(args: Args, cast, reports):

@@ -80,7 +80,9 @@ def _play_with_simulator(args: Args, family, player) -> None:
     view = EpisodeView(console, spec)
     world = SimulatedWorld(family, key=episode_key(args.seed, args.episode))
     if not args.json:
-        console.print(f"[bold]{args.explorer}[/] plays {describe(family)}")
+        price = float(player.operating_point.price)
+        at = f" at price {price:.4g}" if price else ""
+        console.print(f"[bold]{args.explorer}[/] plays {describe(family)}{at}")
     end = run_episode(
         player.explorer,
         spec,
