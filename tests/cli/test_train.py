@@ -128,7 +128,7 @@ def test_the_time_limit_is_no_failure(icpe, tmp_path):
     path = tmp_path / "limited.safetensors"
     called = icpe(f"{TRAIN} --out {path} --time-limit 0.001s --light-checkpoint")
     assert called.status == 0
-    assert "Time limit after 2 of 4 iterations" in called.err
+    assert "Time limit reached after 2 of 4 iterations" in called.err
     assert "--resume" in called.err
     assert not path.exists()
     assert icpe(f"{TRAIN} --out {path} --resume").status == 0

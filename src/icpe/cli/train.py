@@ -102,10 +102,11 @@ def run(args: Args) -> int:
         _explain_how_to_resume("Interrupted", checkpoint)
         return INTERRUPTED
     if stopped is not None:
-        done = artifact.provenance["iterations"]
-        where = f"after {done} of {config.num_iterations} iterations"
-        _explain_how_to_resume(f"{stopped.capitalize()} {where}", checkpoint)
-        return INTERRUPTED if stopped == "interrupted" else 0
+        interrupted = stopped == "interrupted"
+        done, total = artifact.provenance["iterations"], config.num_iterations
+        what = "Interrupted" if interrupted else "Time limit reached"
+        _explain_how_to_resume(f"{what} after {done} of {total} iterations", checkpoint)
+        return INTERRUPTED if interrupted else 0
     artifact.save(args.out)
     checkpoint.unlink(missing_ok=True)
     print_card(output(), artifact.document(), str(args.out))
