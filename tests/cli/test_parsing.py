@@ -84,6 +84,23 @@ def test_family_settings_are_refused_where_there_is_no_family():
         parse(Bare, ["--family.size", "3"], prog="icpe test")
 
 
+@dataclasses.dataclass(frozen=True)
+class Trains:
+    """Takes settings of two kinds."""
+
+    settings: Settings = dataclasses.field(default_factory=dict)
+    train_settings: Settings = dataclasses.field(default_factory=dict)
+
+
+def test_settings_of_the_training_are_kept_apart_from_those_of_the_family():
+    words = ["--train.batch-size", "8", "--family.size=3", "--train.bfloat16"]
+    assert parse(Trains, words, prog="icpe test") == Trains(
+        {"size": "3"}, {"batch_size": "8", "bfloat16": "true"}
+    )
+    with pytest.raises(InvalidParameterError, match=r"--train\.x has no meaning"):
+        parse(Args, ["--train.x", "3"], prog="icpe test")
+
+
 def test_seeds_are_32_bit_unsigned_numbers():
     check_seed(0)
     check_seed(2**32 - 1)
