@@ -1,0 +1,30 @@
+"""The linear layer and its precision."""
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from icpe.nets.linear import Linear
+
+
+def test_a_layer_keeps_the_scale_of_its_input():
+    layer = Linear(400, 300, gain=0.5, key=jr.key(0))
+    np.testing.assert_array_equal(layer.bias, 0.0)
+    # The standard deviation of 120,000 weights is off by more than 1 % with
+    # probability 1e-6.
+    assert np.std(layer.weight) * 20 == pytest.approx(0.5, rel=0.01)
+
+
+def test_the_factors_are_rounded_and_the_sum_is_not():
+    layer = Linear(3, 2, key=jr.key(0))
+    x = jnp.asarray([1.001, 2.002, -3.003])
+    exact = np.asarray(layer.weight) @ np.asarray(x)
+    np.testing.assert_allclose(layer(x), exact, rtol=1e-5)
+    rounded = np.asarray(layer.weight.astype(jnp.bfloat16), np.float32) @ np.asarray(
+        x.astype(jnp.bfloat16), np.float32
+    )
+    found = layer.rounded(x, jnp.bfloat16, jnp.float32)
+    assert found.dtype == jnp.float32
+    np.testing.assert_allclose(found, rounded, rtol=1e-5)
+    assert np.all(np.abs(found - exact) > 1e-5)
