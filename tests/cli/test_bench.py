@@ -1,10 +1,12 @@
 """The command that times the learner; figures themselves are not judged here."""
 
 import jax
+import pytest
 
 TINY = "--episodes 2 --steps 4 --width 8 --layers 1 --repeats 1"
 
 
+@pytest.mark.slow
 def test_bench_reports_every_figure_with_its_workload(icpe):
     with jax.numpy_dtype_promotion("standard"):  # optax mixes dtypes
         called = icpe(f"bench {TINY} --json")

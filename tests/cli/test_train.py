@@ -112,6 +112,7 @@ def test_ctrl_c_says_how_to_resume_and_resuming_gives_the_same_bits(
     assert not path.with_name(path.name + ".checkpoint").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_measuring_loses_no_training(icpe, tmp_path, monkeypatch):
     path = tmp_path / "measured.safetensors"
     with monkeypatch.context() as patch:
@@ -135,6 +136,7 @@ def test_the_time_limit_is_no_failure(icpe, tmp_path):
     assert path.exists()
 
 
+@pytest.mark.slow
 def test_a_trained_explorer_can_be_tuned_further(trained, icpe, tmp_path):
     path, tuned = trained, tmp_path / "tuned.safetensors"
     words = TRAIN.replace("--train.width 4", "")

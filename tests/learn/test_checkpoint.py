@@ -74,6 +74,7 @@ def test_a_light_checkpoint_is_all_but_the_replay(
 
 
 @pytest.mark.usefixtures("optax_dtypes")
+@pytest.mark.slow
 def test_a_training_goes_on_from_a_light_checkpoint(whole_config, tmp_path):
     path = tmp_path / "light"
     options = FitOptions(checkpoint=path, light_checkpoint=True, time_limit=1e-3)

@@ -123,6 +123,7 @@ def test_ctrl_c_leaves_a_checkpoint_that_resumes_to_the_same_bits(
     assert all("accuracy" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_all_chunks_are_one_program(tiny, monkeypatch):
     traces = []
     step = UniversalLearner.step
@@ -234,6 +235,7 @@ except InvalidParameterError as error:
 """
 
 
+@pytest.mark.slow
 def test_two_devices_learn_what_one_learns(uninterrupted, whole_config, tmp_path):
     path = tmp_path / "weights.npz"
     config = json.dumps(dataclasses.asdict(whole_config))
@@ -268,6 +270,7 @@ def test_resuming_needs_a_checkpoint(whole_config):
         fit(FAMILY, whole_config, FitOptions(resume=True))
 
 
+@pytest.mark.slow
 def test_outside_the_main_thread_ctrl_c_is_left_alone(whole_config):
     found = []
 

@@ -26,6 +26,7 @@ def test_training_ends_when_it_is_enough_and_is_complete(whole_config):
     assert (result.iterations, result.stopped) == (4, None)
 
 
+@pytest.mark.slow
 def test_a_rule_that_sees_no_evidence_changes_nothing_and_is_recorded(
     whole_config, monkeypatch
 ):

@@ -50,6 +50,7 @@ def assert_learns(family, requests):
         assert shortfall(explorer, family, **request) < MARGIN, request
 
 
+@pytest.mark.slow
 def test_it_peeks_once_if_that_is_cheap_and_never_knocks():
     assert_learns(TwoDoors(horizon=2), [{"price": 0.1}, {"price": 0.35}])
 
