@@ -44,11 +44,13 @@ def pytest_configure(config):
 
     Fast tests spend their time compiling, so they do not optimize (half the time to
     compile, twice the time to run); slow tests do. Two workers may meet while one
-    writes a compiled program; then the other compiles it itself.
+    writes a compiled program, or the folder may be removed; then a program is simply
+    compiled.
     """
-    config.addinivalue_line(
-        "filterwarnings", "ignore:Error reading persistent compilation cache"
-    )
+    for work in ("reading", "writing"):
+        config.addinivalue_line(
+            "filterwarnings", f"ignore:Error {work} persistent compilation cache"
+        )
     flags = "--xla_cpu_multi_thread_eigen=false"
     if config.option.markexpr == "not slow":
         flags += " --xla_backend_optimization_level=0"
