@@ -10,8 +10,7 @@ import jax.numpy as jnp
 
 from icpe.exceptions import CheckpointError
 from icpe.files import read_document, read_tree, save_tree
-from icpe.learn.config import TrainConfig
-from icpe.learn.universal import LearnerState
+from icpe.learn.learners import AnyConfig, AnyState
 from icpe.tasks.base import AbstractTaskFamily, parameters
 from icpe.tasks.fingerprint import fingerprint
 from icpe.tasks.registry import family_name
@@ -19,9 +18,9 @@ from icpe.tasks.registry import family_name
 
 def save_checkpoint(
     path: Path,
-    state: LearnerState,
+    state: AnyState,
     family: AbstractTaskFamily,
-    config: TrainConfig,
+    config: AnyConfig,
     *,
     seconds: float,
     light: bool = False,
@@ -40,12 +39,12 @@ def save_checkpoint(
 class Checkpoint:
     """A state read back, and the seconds of training that went into it."""
 
-    state: LearnerState
+    state: AnyState
     seconds: float
 
 
 def load_checkpoint(
-    path: Path, like: LearnerState, family: AbstractTaskFamily, config: TrainConfig
+    path: Path, like: AnyState, family: AbstractTaskFamily, config: AnyConfig
 ) -> Checkpoint:
     """Reads a state for the same family and configuration.
 
@@ -85,7 +84,7 @@ def load_checkpoint(
         ) from error
 
 
-def _identity(family: AbstractTaskFamily, config: TrainConfig) -> dict[str, Any]:
+def _identity(family: AbstractTaskFamily, config: AnyConfig) -> dict[str, Any]:
     values = {
         "kind": "icpe checkpoint 1",
         "family": {"name": family_name(family), **parameters(family)},
@@ -103,7 +102,7 @@ def _difference(field: str, found: Any, expected: Any) -> str:
     return f"{field} is {found} there and {expected} here"
 
 
-def _without_replay(state: LearnerState) -> LearnerState:
+def _without_replay(state: AnyState) -> AnyState:
     return eqx.tree_at(
         lambda state: (state.replay.episodes, state.replay.added),
         state,

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -17,11 +18,16 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from icpe.exceptions import InvalidParameterError, TrainingDivergedError
-from icpe.explorers.neural import ExplorerNets
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
-from icpe.learn.config import TrainConfig
+from icpe.learn.learners import (
+    AnyConfig,
+    AnyLearner,
+    AnyMetrics,
+    AnyNets,
+    AnyState,
+    make_learner,
+)
 from icpe.learn.log import MetricsLog
-from icpe.learn.universal import LearnerState, Metrics, UniversalLearner
 from icpe.progress import AbstractProgress, NoProgress
 from icpe.tasks.base import AbstractTaskFamily
 
@@ -52,14 +58,14 @@ class FitResult:
     """What a training came to.
 
     Attributes:
-        nets: the Polyak-averaged networks.
+        nets: the networks that ship, of the universal learner the Polyak-averaged.
         iterations: iterations done, earlier runs included.
         seconds: time they took, compilation included.
         stopped: why it ended before it was complete: "interrupted" or "time limit";
             None if it did not.
     """
 
-    nets: ExplorerNets
+    nets: AnyNets
     iterations: int
     seconds: float
     stopped: str | None
@@ -67,22 +73,23 @@ class FitResult:
 
 def fit(
     family: AbstractTaskFamily,
-    config: TrainConfig,
+    config: AnyConfig,
     options: FitOptions | None = None,
     *,
-    start_from: ExplorerNets | None = None,
-    is_enough: Callable[[int, ExplorerNets], bool] | None = None,
+    start_from: AnyNets | None = None,
+    is_enough: Callable[[int, Any], bool] | None = None,
     progress: AbstractProgress | None = None,
 ) -> FitResult:
     """Trains an explorer for a family.
 
     Args:
         family: the family.
-        config: what is trained.
+        config: what is trained, and by which learner.
         options: how the training is run.
         start_from: networks to fine-tune instead of fresh ones.
-        is_enough: called after every chunk with the iterations done and the averaged
-            networks, which it must not keep; training is complete when it says so.
+        is_enough: called after every chunk with the iterations done and the networks
+            that would ship, which it must not keep; training is complete when it
+            says so.
         progress: hears about every chunk.
 
     Raises:
@@ -92,7 +99,7 @@ def fit(
     """
     options = options or FitOptions()
     progress = progress or NoProgress()
-    learner = UniversalLearner(family, config, device_mesh(config))
+    learner = make_learner(family, config, device_mesh(config))
     state, earlier = _first_state(learner, options, start_from)
     log = None
     if options.metrics is not None:
@@ -114,19 +121,20 @@ def fit(
                 progress.note(_summary(values))
                 progress.advance(size)
                 stopped = interrupts.reason or clock.limit_reason
-                is_last = (
-                    is_enough is not None and is_enough(done + size, state.averaged)
-                ) or done + size == config.num_iterations
+                is_last = done + size == config.num_iterations
+                if is_enough is not None:
+                    is_last |= is_enough(done + size, _shipped(learner, state))
                 if stopped or is_last or clock.checkpoint_is_due():
                     _save(state, learner, options, clock.seconds)
                 if stopped or is_last:
                     break
     finally:
         progress.finish()
-    return FitResult(state.averaged, int(state.iteration), clock.seconds, stopped)
+    nets = _shipped(learner, state)
+    return FitResult(nets, int(state.iteration), clock.seconds, stopped)
 
 
-def device_mesh(config: TrainConfig) -> Mesh:
+def device_mesh(config: AnyConfig) -> Mesh:
     """All devices in a row, over which episodes are laid out."""
     devices = np.asarray(jax.devices())
     for name in ("batch_size", "minibatch_size"):
@@ -138,13 +146,18 @@ def device_mesh(config: TrainConfig) -> Mesh:
     return Mesh(devices, ("episodes",))
 
 
+def _shipped(learner: AnyLearner, state: AnyState) -> AnyNets:
+    return cast(Any, learner).explorer(state).nets
+
+
 def _first_state(
-    learner: UniversalLearner, options: FitOptions, start_from: ExplorerNets | None
-) -> tuple[LearnerState, float]:
+    learner: AnyLearner, options: FitOptions, start_from: AnyNets | None
+) -> tuple[AnyState, float]:
     # A copy, since the first chunk takes the arrays it is given for itself.
     nets = jax.tree.map(jnp.copy, start_from)
     key = jr.key(learner.config.seed)
-    state, seconds = eqx.filter_jit(learner.init)(key=key, nets=nets), 0.0
+    init = eqx.filter_jit(cast(Any, learner).init)  # its networks are those given
+    state, seconds = init(key=key, nets=nets), 0.0
     if options.resume:
         if options.checkpoint is None:
             raise InvalidParameterError("resume needs a checkpoint; none was given.")
@@ -156,7 +169,7 @@ def _first_state(
     return eqx.combine(jax.device_put(arrays, _everywhere(learner)), static), seconds
 
 
-def _everywhere(learner: UniversalLearner) -> NamedSharding:
+def _everywhere(learner: AnyLearner) -> NamedSharding:
     """How the state lies before and after every chunk, so that all are one program."""
     assert learner.mesh is not None
     return NamedSharding(learner.mesh, PartitionSpec())
@@ -164,8 +177,8 @@ def _everywhere(learner: UniversalLearner) -> NamedSharding:
 
 @eqx.filter_jit(donate="all-except-first")
 def _run_chunk(
-    learner: UniversalLearner, state: LearnerState, size: int
-) -> tuple[LearnerState, Metrics]:
+    learner: AnyLearner, state: AnyState, size: int
+) -> tuple[AnyState, AnyMetrics]:
     """`size` iterations as one program; metrics are averaged over them."""
     arrays, static = eqx.partition(state, eqx.is_array)
 
@@ -178,7 +191,7 @@ def _run_chunk(
     return eqx.combine(arrays, static), jax.tree.map(jnp.mean, metrics)
 
 
-def _values(metrics: Metrics) -> dict[str, float]:
+def _values(metrics: AnyMetrics) -> dict[str, float]:
     return {
         field.name: float(getattr(metrics, field.name))
         for field in dataclasses.fields(metrics)
@@ -190,7 +203,7 @@ def _summary(values: dict[str, float]) -> str:
 
 
 def _save(
-    state: LearnerState, learner: UniversalLearner, options: FitOptions, seconds: float
+    state: AnyState, learner: AnyLearner, options: FitOptions, seconds: float
 ) -> None:
     if options.checkpoint is not None:
         save_checkpoint(

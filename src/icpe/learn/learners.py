@@ -1,0 +1,26 @@
+"""The learners there are, and the configuration that chooses between them."""
+
+from jax.sharding import Mesh
+
+from icpe.explorers.neural import ExplorerNets
+from icpe.explorers.paper_explorer import PaperNets
+from icpe.learn.config import TrainConfig
+from icpe.learn.paper.config import PaperConfig
+from icpe.learn.paper.learner import PaperLearner, PaperLearnerState, PaperMetrics
+from icpe.learn.universal import LearnerState, Metrics, UniversalLearner
+from icpe.tasks.base import AbstractTaskFamily
+
+AnyConfig = TrainConfig | PaperConfig
+AnyLearner = UniversalLearner | PaperLearner
+AnyMetrics = Metrics | PaperMetrics
+AnyNets = ExplorerNets | PaperNets
+AnyState = LearnerState | PaperLearnerState
+
+
+def make_learner(
+    family: AbstractTaskFamily, config: AnyConfig, mesh: Mesh | None = None
+) -> AnyLearner:
+    """The learner that a configuration is for."""
+    if isinstance(config, PaperConfig):
+        return PaperLearner(family, config, mesh)
+    return UniversalLearner(family, config, mesh)

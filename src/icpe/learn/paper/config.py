@@ -1,0 +1,166 @@
+"""Everything that can be chosen about the paper's learner."""
+
+import dataclasses
+from typing import Literal
+
+from icpe.exceptions import InvalidParameterError
+from icpe.explorers.neural import NetConfig
+from icpe.explorers.paper_explorer import Objective
+from icpe.nets.transformer import TransformerConfig
+from icpe.types import check_at_least, check_between, check_positive
+
+Reward = Literal["max", "truth", "log-truth", "environment"]
+"""What an episode earns when it ends at D: the largest posterior probability, that of
+the true hypothesis, or its logarithm. With `environment` it earns the first entry of
+each outcome instead, which is plain DQN with an inference net beside it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PaperConfig:
+    """Configuration of the paper's learner.
+
+    One iteration plays `batch_size` episodes, puts their partial trajectories into the
+    replay, updates the cost of a query, and makes `updates_per_iteration` gradient
+    steps on transitions from the replay.
+    """
+
+    error_prob: float = 0.1
+    """Fixed confidence: the error probability to train for, where no budget is set."""
+    budget: int = 0
+    """Fixed budget: the number of queries to train for; 0 means fixed confidence."""
+    reward: Reward = "max"
+    """What the end of an episode earns."""
+    num_iterations: int = 2000
+    """Iterations of play and update."""
+    batch_size: int = 256
+    """Episodes played in an iteration."""
+    minibatch_size: int = 512
+    """Transitions in a gradient step."""
+    updates_per_iteration: int = 8
+    """Gradient steps in an iteration."""
+    replay_size: int = 16384
+    """Episodes whose transitions are kept for replay; a multiple of batch_size."""
+    learning_rate: float = 5e-4
+    """Peak step size of Adam."""
+    decay_fraction: float = 0.4
+    """Last part of training, over which the step size falls to a fiftieth."""
+    max_grad_norm: float = 1.0
+    """Largest global norm of each network's gradient."""
+    discount: float = 1.0
+    """Discount of the value of the next history."""
+    inference_period: int = 50
+    """Gradient steps between two refreshes of the target inference net."""
+    query_period: int = 50
+    """Gradient steps between two refreshes of the target query net."""
+    exploration_start: float = 1.0
+    """Probability of a random query at first."""
+    exploration_end: float = 0.05
+    """Probability of a random query after annealing."""
+    exploration_anneal: float = 0.3
+    """Fraction of training over which that probability falls."""
+    greedy_fraction: float = 0.25
+    """Part of a batch that never explores; its accuracy moves the cost."""
+    initial_cost: float = 0.01
+    """Fixed confidence: price of a query at first, 1 / lambda in the paper."""
+    min_cost: float = 1e-4
+    """Fixed confidence: the price never falls below this."""
+    dual_rate: float = 2e-3
+    """Fixed confidence: step size of the price."""
+    dropout: float = 0.0
+    """Probability of dropping out in embeddings, attention and residuals."""
+    width: int = 128
+    """Width of the Transformers."""
+    num_layers: int = 3
+    """Blocks in each Transformer."""
+    num_heads: int = 4
+    """Attention heads in a block."""
+    num_kv_heads: int = 1
+    """Heads of keys and values, shared by groups of attention heads."""
+    bfloat16: bool = False
+    """Multiply matrices in bfloat16."""
+    summary: bool = False
+    """Give tokens the counts and mean outcomes of the queries so far."""
+    log_every: int = 50
+    """Iterations in one compiled chunk, between two lines of the log."""
+    seed: int = 0
+    """Seed of everything random in training."""
+
+    def __post_init__(self):
+        for name in _COUNTS:
+            check_at_least(name, getattr(self, name), 1)
+        check_at_least("budget", self.budget, 0)
+        for name in _POSITIVE:
+            check_positive(name, getattr(self, name))
+        for name in _FRACTIONS:
+            check_between(name, getattr(self, name), 0.0, 1.0)
+        if not 0.0 <= self.dropout < 1.0:
+            raise InvalidParameterError(
+                f"dropout must be at least 0 and less than 1; got {self.dropout}."
+            )
+        if not self.min_cost <= self.initial_cost:
+            raise InvalidParameterError(
+                f"initial_cost must be at least min_cost {self.min_cost}; "
+                f"got {self.initial_cost}."
+            )
+        if self.replay_size % self.batch_size:
+            raise InvalidParameterError(
+                f"replay_size must be a multiple of batch_size {self.batch_size}; "
+                f"got {self.replay_size}."
+            )
+        if self.reward == "environment" and not self.budget:
+            raise InvalidParameterError(
+                "reward environment needs a budget, since such rewards say nothing "
+                "about when to stop; set budget."
+            )
+        _ = self.net_config, self.objective
+
+    @property
+    def objective(self) -> Objective:
+        """The one request that is trained for."""
+        if self.budget:
+            return Objective(budget=self.budget)
+        return Objective(error_prob=self.error_prob)
+
+    @property
+    def net_config(self) -> NetConfig:
+        """The networks' part of the configuration."""
+        transformer = TransformerConfig(
+            width=self.width,
+            num_layers=self.num_layers,
+            num_heads=self.num_heads,
+            num_kv_heads=self.num_kv_heads,
+            bfloat16=self.bfloat16,
+        )
+        return NetConfig(transformer, self.summary)
+
+    @property
+    def num_greedy(self) -> int:
+        """Episodes of a batch that never explore, at least one."""
+        return max(1, round(self.greedy_fraction * self.batch_size))
+
+    @property
+    def num_updates(self) -> int:
+        """Gradient steps in the whole training."""
+        return self.num_iterations * self.updates_per_iteration
+
+
+_COUNTS = (
+    "num_iterations",
+    "batch_size",
+    "minibatch_size",
+    "updates_per_iteration",
+    "replay_size",
+    "inference_period",
+    "query_period",
+    "log_every",
+)
+_POSITIVE = ("learning_rate", "max_grad_norm", "min_cost", "initial_cost")
+_FRACTIONS = (
+    "decay_fraction",
+    "discount",
+    "exploration_start",
+    "exploration_end",
+    "exploration_anneal",
+    "greedy_fraction",
+    "dual_rate",
+)
