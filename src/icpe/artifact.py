@@ -17,15 +17,21 @@ import jax
 import jax.random as jr
 
 from icpe.certificate import Certificate, covering, hash_arrays
-from icpe.exceptions import ArtifactError, IcpeError, OperatingPointError
+from icpe.exceptions import (
+    ArtifactError,
+    IcpeError,
+    OperatingPointError,
+    UnsupportedError,
+)
 from icpe.explorers.neural import ExplorerNets, NetConfig, NeuralExplorer, PriceRange
+from icpe.explorers.paper_explorer import Objective, PaperExplorer, PaperNets
 from icpe.files import read_document, read_tree, save_tree
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingTable
 from icpe.tasks.base import AbstractTaskFamily, parameters
 from icpe.tasks.fingerprint import fingerprint
 from icpe.tasks.registry import family_name, make
-from icpe.types import OperatingPoint
+from icpe.types import OperatingPoint, PyTree
 
 FORMAT_VERSION = 1
 
@@ -48,7 +54,7 @@ class Artifact:
     """A trained explorer and all that is known about it.
 
     Attributes:
-        nets: the networks.
+        nets: the networks, which also say what kind of explorer they make.
         family: the family it was trained for.
         training: the configuration it was trained with.
         provenance: package, jax, device, seconds and iterations of the training.
@@ -59,7 +65,7 @@ class Artifact:
         evaluation: summary of the last evaluation that was written back.
     """
 
-    nets: ExplorerNets
+    nets: ExplorerNets | PaperNets
     family: AbstractTaskFamily
     training: dict[str, Any]
     provenance: dict[str, Any]
@@ -68,9 +74,27 @@ class Artifact:
     evaluation: dict[str, Any] | None = None
 
     @property
-    def explorer(self) -> NeuralExplorer:
+    def explorer(self) -> NeuralExplorer | PaperExplorer:
         """The explorer, ready to play."""
+        if isinstance(self.nets, PaperNets):
+            return PaperExplorer(self.nets.for_play())
         return NeuralExplorer(self.nets.for_play())
+
+    @property
+    def universal_nets(self) -> ExplorerNets:
+        """The networks, where they serve every price and budget.
+
+        Raises:
+            UnsupportedError: they were made by the paper's learner for one request.
+        """
+        if isinstance(self.nets, PaperNets):
+            objective = self.nets.objective.describe(self.family.spec.horizon)
+            raise UnsupportedError(
+                f"This explorer comes from the paper's learner and serves {objective} "
+                "alone; train one with the universal learner for prices, operating "
+                "tables and certificates."
+            )
+        return self.nets
 
     @property
     def weights_hash(self) -> str:
@@ -93,20 +117,23 @@ class Artifact:
         """The price or budget that serves a request, and whether it is certified.
 
         An error probability is served at the price of the certificate that covers it;
-        without one, or with a cap on the queries, by the operating table.
+        without one, or with a cap on the queries, by the operating table. An explorer
+        of the paper's learner serves the request it was trained for, and no other.
 
         Raises:
             OperatingPointError: the request is malformed, outside the trained range,
                 or more than the operating table can serve.
         """
         horizon = self.family.spec.horizon
-        point = OperatingPoint.at(
-            horizon,
-            error_prob=error_prob,
-            budget=budget,
-            price=price,
-            max_queries=max_queries,
-        )
+        request = {
+            "error_prob": error_prob,
+            "budget": budget,
+            "price": price,
+            "max_queries": max_queries,
+        }
+        if isinstance(self.nets, PaperNets):
+            return Service(self.nets.objective.serve(horizon, **request))
+        point = OperatingPoint.at(horizon, **request)
         if error_prob is not None:
             certificate = None
             if max_queries in (None, horizon):
@@ -173,7 +200,7 @@ class Artifact:
             "fingerprint": fingerprint(self.family),
             "weights": self.weights_hash,
             "networks": dataclasses.asdict(nets.config),
-            "price_range": [nets.prices.low, nets.prices.high],
+            **_kind_record(nets),
             "training": self.training,
             "provenance": self.provenance,
             "operating_table": None if self.table is None else self.table.to_dict(),
@@ -236,8 +263,19 @@ def provenance(**facts: Any) -> dict[str, Any]:
     }
 
 
-def _arrays(nets: ExplorerNets) -> ExplorerNets:
+def _arrays(nets: ExplorerNets | PaperNets) -> PyTree:
     return eqx.filter(nets, eqx.is_array)
+
+
+def _kind_record(nets: ExplorerNets | PaperNets) -> dict[str, Any]:
+    """The kind of explorer and what it serves."""
+    if isinstance(nets, PaperNets):
+        return {
+            "kind": "paper",
+            "price_range": None,
+            "objective": dataclasses.asdict(nets.objective),
+        }
+    return {"kind": "universal", "price_range": [nets.prices.low, nets.prices.high]}
 
 
 @contextlib.contextmanager
@@ -269,7 +307,7 @@ def _document(path: Path) -> dict[str, Any]:
     return document
 
 
-def _check_weights(document: dict[str, Any], nets: ExplorerNets) -> None:
+def _check_weights(document: dict[str, Any], nets: ExplorerNets | PaperNets) -> None:
     found = hash_arrays(_arrays(nets))
     if document.get("weights", found) != found:  # the first files do not have it
         raise ValueError("its networks have changed since they were written")
@@ -302,12 +340,23 @@ def _find_family(
     return family
 
 
-def _skeleton(document: dict[str, Any], family: AbstractTaskFamily) -> ExplorerNets:
+def _skeleton(
+    document: dict[str, Any], family: AbstractTaskFamily
+) -> ExplorerNets | PaperNets:
     described = document["networks"]
     config = NetConfig(
         **{**described, "transformer": TransformerConfig(**described["transformer"])}
     )
+    spec = family.spec
+    kind = document.get("kind", "universal")  # the first files do not have it
+    if kind == "paper":
+        objective = Objective(**document["objective"])
+        return eqx.filter_eval_shape(
+            lambda key: PaperNets(spec, config, objective, key=key), jr.key(0)
+        )
+    if kind != "universal":
+        raise ValueError(f"its kind of explorer {kind!r} is not known")
     prices = PriceRange(*document["price_range"])
     return eqx.filter_eval_shape(
-        lambda key: ExplorerNets(family.spec, config, prices, key=key), jr.key(0)
+        lambda key: ExplorerNets(spec, config, prices, key=key), jr.key(0)
     )

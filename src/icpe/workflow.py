@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from icpe.artifact import Artifact, provenance
+from icpe.evaluate.benchmark import evaluate
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.training_rule import TrainingRule
+from icpe.exceptions import UnsupportedError
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions, fit
+from icpe.learn.learners import AnyConfig
+from icpe.learn.paper.config import PaperConfig
 from icpe.learn.transfer import transfer
 from icpe.progress import AbstractProgress
 from icpe.tasks.base import AbstractTaskFamily
@@ -23,7 +27,7 @@ class Trained(NamedTuple):
 
 def train(
     family: AbstractTaskFamily,
-    config: TrainConfig,
+    config: AnyConfig,
     options: FitOptions | None = None,
     *,
     start_from: Artifact | None = None,
@@ -33,25 +37,34 @@ def train(
 ) -> Trained:
     """Trains an explorer and measures its operating table.
 
-    An explorer whose training ended early is not calibrated.
+    An explorer whose training ended early is not calibrated. One of the paper's
+    learner has no table; it is evaluated at the request it was trained for.
 
     Args:
         family: the family to train for.
-        config: what is trained.
+        config: what is trained, and by which learner.
         options: how the training is run.
         start_from: an explorer to fine-tune; its networks must fit.
         rule: completes the training as soon as it sees enough evidence.
-        calibration_episodes: episodes for each row of the operating table.
+        calibration_episodes: episodes for each row of the operating table, or for the
+            evaluation.
         progress: hears about training and calibration.
 
     Raises:
-        UnsupportedError: the networks to start from do not fit.
+        UnsupportedError: the networks to start from do not fit, or the paper's learner
+            is to start from networks or to end by a rule.
         TrainingDivergedError: a loss became NaN or infinite.
         CheckpointError: the checkpoint to resume from is damaged or another one's.
     """
     nets, earlier = None, {}
+    if isinstance(config, PaperConfig) and (start_from, rule) != (None, None):
+        raise UnsupportedError(
+            "The paper's learner trains from scratch to its last iteration; leave out "
+            "the explorer to start from and the training rule."
+        )
     if start_from is not None:
-        nets = transfer(start_from.nets, family.spec, config)
+        assert isinstance(config, TrainConfig)
+        nets = transfer(start_from.universal_nets, family.spec, config)
         earlier = {"started_from": start_from.provenance}
     result = fit(
         family, config, options, start_from=nets, is_enough=rule, progress=progress
@@ -68,6 +81,9 @@ def train(
     )
     if result.stopped is not None:
         return Trained(artifact, result.stopped)
+    if isinstance(config, PaperConfig):
+        measured = _evaluated(artifact, config, calibration_episodes, progress)
+        return Trained(measured, None)
     table = calibrate(
         artifact,
         episodes=calibration_episodes,
@@ -75,6 +91,26 @@ def train(
         progress=progress,
     )
     return Trained(dataclasses.replace(artifact, table=table), None)
+
+
+def _evaluated(
+    artifact: Artifact,
+    config: PaperConfig,
+    episodes: int,
+    progress: AbstractProgress | None,
+) -> Artifact:
+    """The artifact with an evaluation at the one request it serves."""
+    objective = config.objective
+    (report,) = evaluate(
+        {"paper": artifact},
+        artifact.family,
+        error_prob=objective.error_prob,
+        budget=objective.budget,
+        episodes=episodes,
+        seed=config.seed,
+        progress=progress,
+    )
+    return dataclasses.replace(artifact, evaluation=report.to_dict())
 
 
 def checkpoint_path(out: Path) -> Path:

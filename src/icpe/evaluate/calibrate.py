@@ -41,6 +41,9 @@ def calibrate(
         seed: seed of the episodes, which no evaluation or certificate draws.
         max_queries: caps that get priced rows of their own, beside the horizon.
         progress: hears about every row.
+
+    Raises:
+        UnsupportedError: the explorer serves one request alone.
     """
     check_at_least("episodes", episodes, 1)
     horizon = artifact.family.spec.horizon
@@ -67,7 +70,7 @@ def _points(
     artifact: Artifact, caps: Sequence[int]
 ) -> Iterator[tuple[OperatingPoint, float | None]]:
     horizon = artifact.family.spec.horizon
-    prices = artifact.nets.prices
+    prices = artifact.universal_nets.prices
     for cap, price in itertools.product(
         caps, np.geomspace(prices.low, prices.high, NUM_PRICES)
     ):

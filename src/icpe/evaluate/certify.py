@@ -66,6 +66,7 @@ def certify(
     Raises:
         OperatingPointError: not exactly one of error_prob and budget is given, one is
             out of range, or the operating table is missing.
+        UnsupportedError: an error_prob for an explorer of the paper's learner.
         InvalidParameterError: so few episodes that no explorer could pass.
     """
     check_confidence(confidence)
@@ -211,6 +212,7 @@ def _checked(artifact: Artifact, error_prob: float | None, budget: int | None) -
         artifact.family.spec.horizon, error_prob=error_prob, budget=budget
     )
     assert error_prob is not None
+    _ = artifact.universal_nets  # only these have prices to climb
     if artifact.table is None or not artifact.table.priced():
         raise OperatingPointError(
             "error_prob needs the operating table, which this file does not have yet; "
