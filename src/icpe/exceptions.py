@@ -25,6 +25,10 @@ class MissingExtraError(IcpeError, ImportError):
     """An optional dependency is needed; the message names the extra to install."""
 
 
+class DataError(IcpeError, RuntimeError):
+    """A data set is missing, damaged or malformed; the message says what to put where."""
+
+
 class ArtifactError(IcpeError, ValueError):
     """A file is not an artifact this version can read, or does not fit its use."""
 

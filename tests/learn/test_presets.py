@@ -31,6 +31,7 @@ CASES = {
     "two-pull-bandit": ({"num_arms": 5, "horizon": 6}, 2),
     "feedback-graph": ({"kind": "loopy-star", "num_arms": 4, "horizon": 16}, 12),
     "magic-room": ({"size": 4}, 16),
+    "patches": ({"images": "drawn-digits", "patch_size": 10, "horizon": 4}, 3),
 }
 
 
@@ -52,7 +53,7 @@ def test_the_cpu_preset_beats_uniform_queries(name, optax_dtypes):
     family = make(name, **parameters)
     nets = fit(family, preset("cpu", family)).nets.for_play()
     trained = NeuralExplorer(nets)
-    if name == "magic-room":  # no exact belief; uniform queries, the trained posterior
+    if name in ("magic-room", "patches"):  # no exact belief; the trained posterior
         uniform = UniformQueries(trained)
     else:
         uniform = make_explorer("uniform", family)

@@ -3,6 +3,7 @@
 import abc
 import dataclasses
 import functools as ft
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,10 @@ class TaskSpec:
         outcome_labels: `(word, outcome)` pairs where the outcomes are few and have
             names, such as ("higher", (1.0,)).
         question: how a query is put to a person, with `{query}` in place of its name.
+        outcome_shape: rows and columns of an outcome that is a picture, row by row;
+            empty where it is none.
+        query_grid: rows and columns in which the pictures of all queries lie side by
+            side and make up one large picture, row by row; empty where they do not.
     """
 
     num_queries: int
@@ -50,6 +55,8 @@ class TaskSpec:
     outcome_names: tuple[str, ...] = ()
     outcome_labels: tuple[tuple[str, tuple[float, ...]], ...] = ()
     question: str = "Query {query}: what is the outcome?"
+    outcome_shape: tuple[int, ...] = ()
+    query_grid: tuple[int, ...] = ()
 
     def __post_init__(self):
         for name, lowest in (
@@ -76,6 +83,16 @@ class TaskSpec:
                 raise InvalidParameterError(
                     f"TaskSpec.{name} must be empty or have {size} entries; "
                     f"got {len(given)}."
+                )
+        for name, size in (
+            ("outcome_shape", self.outcome_size),
+            ("query_grid", self.num_queries),
+        ):
+            given = getattr(self, name)
+            if given and (len(given) != 2 or math.prod(given) != size):
+                raise InvalidParameterError(
+                    f"TaskSpec.{name} must be empty or two numbers whose product is "
+                    f"{size}; got {given}."
                 )
         if any(not scale > 0 for scale in self.outcome_scale):
             raise InvalidParameterError(

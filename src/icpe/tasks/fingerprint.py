@@ -16,10 +16,12 @@ from icpe.tasks.base import AbstractTaskFamily
 _NUM_EPISODES = 4
 _NUM_STEPS = 8
 _RESOLUTION = 0.01
+_PICTURE_RESOLUTION = 1.0
 _OFFSET = 0.381966
 """Outcomes are rounded to this fraction of their scale before hashing, so that the
 last bits, which differ between devices and compilers, do not matter. The offset keeps
-round numbers away from the borders between two roundings."""
+round numbers away from the borders between two roundings. Pictures have many entries,
+each computed in many operations, so they are rounded more."""
 
 
 def fingerprint(family: AbstractTaskFamily) -> str:
@@ -49,7 +51,10 @@ def fingerprint(family: AbstractTaskFamily) -> str:
 def _numbers(family: AbstractTaskFamily) -> dict:
     fields = dataclasses.asdict(family.spec)
     words = ("query_names", "hypothesis_names", "outcome_names", "outcome_labels")
-    return {k: v for k, v in fields.items() if k not in (*words, "question")}
+    numbers = {k: v for k, v in fields.items() if k not in (*words, "question")}
+    # Fields that are younger than the first fingerprints enter where they are set.
+    unset = [k for k in ("outcome_shape", "query_grid") if not numbers[k]]
+    return {k: v for k, v in numbers.items() if k not in unset}
 
 
 def _episodes(family: AbstractTaskFamily, keys, scores):
@@ -62,8 +67,10 @@ def _episode(family: AbstractTaskFamily, keys, scores):
     task = family.sample_task(key=keys[0])
     first = family.reset(task, key=keys[1])
 
+    resolution = _PICTURE_RESOLUTION if family.spec.outcome_shape else _RESOLUTION
+
     def visible(result):
-        scaled = family.spec.normalize(result.outcome) / _RESOLUTION
+        scaled = family.spec.normalize(result.outcome) / resolution
         rounded = jnp.round(scaled + _OFFSET)
         bounded = jnp.clip(rounded, -1e6, 1e6).astype(jnp.int32)
         return bounded, result.query_mask, result.terminated
