@@ -24,7 +24,8 @@ from jaxtyping import Array, Bool, Float, Int
 from icpe.exceptions import OperatingPointError
 from icpe.explorers.base import AbstractExplorer
 from icpe.history import History, Scratch, StepCount
-from icpe.nets.encoders import LinearEncoder
+from icpe.nets.canvas import AbstractSummaryEncoder, CanvasEncoder
+from icpe.nets.encoders import AbstractOutcomeEncoder, LinearEncoder, PatchEncoder
 from icpe.nets.sequence import SequenceNet
 from icpe.nets.tokens import (
     Summary,
@@ -107,10 +108,9 @@ class ExplorerNets(eqx.Module):
     ):
         def build(key):
             encoder_key, net_key = jr.split(key)
-            width = config.transformer.width
             return SequenceNet(
                 config.transformer,
-                LinearEncoder(spec.outcome_size, width, key=encoder_key),
+                _outcome_encoder(spec, config, key=encoder_key),
                 num_queries=spec.num_queries,
                 num_tokens=spec.horizon + 1,
                 summary_size=summary_size(spec.num_queries, spec.outcome_size)
@@ -118,6 +118,9 @@ class ExplorerNets(eqx.Module):
                 else 0,
                 condition_size=CONDITION_SIZE,
                 output_size=max(spec.num_queries, spec.num_hypotheses),
+                summary_encoder=_summary_encoder(
+                    spec, config, key=jr.fold_in(encoder_key, 1)
+                ),
                 key=net_key,
             )
 
@@ -211,6 +214,31 @@ class ExplorerNets(eqx.Module):
         error = lax.stop_gradient(1.0 - estimates.stop_value)[..., None]
         gain = error * removed - _outer(price, self.spec.cost_array)
         return dataclasses.replace(estimates, gain=gain)
+
+
+def _outcome_encoder(
+    spec: TaskSpec, config: NetConfig, *, key: PRNGKey
+) -> AbstractOutcomeEncoder:
+    """The encoder that suits the outcomes of a family."""
+    encoder = PatchEncoder if spec.outcome_shape else LinearEncoder
+    return encoder(spec.outcome_size, config.transformer.width, key=key)
+
+
+def _summary_encoder(
+    spec: TaskSpec, config: NetConfig, *, key: PRNGKey
+) -> AbstractSummaryEncoder | None:
+    """A reader of the picture seen so far, None where the summary is no picture."""
+    if not (config.summary and spec.outcome_shape and spec.query_grid):
+        return None
+    rows, columns = spec.query_grid
+    height, width = spec.outcome_shape
+    return CanvasEncoder(
+        (rows, columns),
+        (height, width),
+        config.transformer.width,
+        bfloat16=config.transformer.bfloat16,
+        key=key,
+    )
 
 
 def _outer(

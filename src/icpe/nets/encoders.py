@@ -3,6 +3,8 @@
 import abc
 
 import equinox as eqx
+import jax
+import jax.random as jr
 from jaxtyping import Array, Float
 
 from icpe.nets.linear import Linear
@@ -32,3 +34,19 @@ class LinearEncoder(AbstractOutcomeEncoder):
     def __call__(self, outcome: Float[Array, "outcome"]) -> Float[Array, "width"]:
         """W x + b."""
         return self.layer(outcome)
+
+
+class PatchEncoder(AbstractOutcomeEncoder):
+    """A perceptron with one hidden layer, for small pictures."""
+
+    expand: Linear
+    contract: Linear
+
+    def __init__(self, outcome_size: int, width: int, *, key: PRNGKey):
+        expand_key, contract_key = jr.split(key)
+        self.expand = Linear(outcome_size, 2 * width, key=expand_key)
+        self.contract = Linear(2 * width, width, key=contract_key)
+
+    def __call__(self, outcome: Float[Array, "outcome"]) -> Float[Array, "width"]:
+        """W' gelu(W x + b) + b'."""
+        return self.contract(jax.nn.gelu(self.expand(outcome)))

@@ -12,6 +12,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from icpe.history import StepCount
+from icpe.nets.canvas import AbstractSummaryEncoder
 from icpe.nets.encoders import AbstractOutcomeEncoder
 from icpe.nets.linear import Linear
 from icpe.nets.tokens import Token
@@ -32,7 +33,7 @@ class SequenceNet(eqx.Module):
 
     query_embedding: Float[Array, "queries width"]
     outcome_encoder: AbstractOutcomeEncoder
-    summary_embedding: Linear | None
+    summary_embedding: Linear | AbstractSummaryEncoder | None
     condition_embedding: Linear
     transformer: CausalTransformer
     head: Linear
@@ -47,15 +48,16 @@ class SequenceNet(eqx.Module):
         summary_size: int,
         condition_size: int,
         output_size: int,
+        summary_encoder: AbstractSummaryEncoder | None = None,
         key: PRNGKey,
     ):
         keys = jr.split(key, 5)
         width = config.width
         self.query_embedding = jr.normal(keys[0], (num_queries, width))
         self.outcome_encoder = outcome_encoder
-        self.summary_embedding = (
-            Linear(summary_size, width, key=keys[1]) if summary_size else None
-        )
+        self.summary_embedding = summary_encoder
+        if summary_encoder is None and summary_size:
+            self.summary_embedding = Linear(summary_size, width, key=keys[1])
         self.condition_embedding = Linear(condition_size, width, key=keys[2])
         self.transformer = CausalTransformer(config, num_tokens, key=keys[3])
         self.head = Linear(width, output_size, gain=0.1, key=keys[4])
