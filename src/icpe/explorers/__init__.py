@@ -27,7 +27,9 @@ from icpe.explorers.informed_greedy import (
 )
 from icpe.explorers.magic_beliefs import MagicActionBelief as _MagicActionBelief
 from icpe.explorers.magic_beliefs import TwoPullBelief as _TwoPullBelief
+from icpe.explorers.registry import About as About
 from icpe.explorers.registry import accepted_families as accepted_families
+from icpe.explorers.registry import explorer_about as explorer_about
 from icpe.explorers.registry import explorer_names as explorer_names
 from icpe.explorers.registry import explorer_parameters as explorer_parameters
 from icpe.explorers.registry import explorer_summary as explorer_summary
@@ -108,3 +110,7 @@ register_explorer(
     (_BinarySearch,),
     "optimal binary search without error, by dynamic programming",
 )
+
+# Last, since it registers more explorers by the names above.
+from icpe.explorers import classical as classical  # noqa: E402
+from icpe.explorers import wrappers as wrappers  # noqa: E402

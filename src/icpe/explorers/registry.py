@@ -23,10 +23,19 @@ class ExplorerParameter(NamedTuple):
     help: str
 
 
+class About(NamedTuple):
+    """Where a method comes from, what it promises, and which requests it serves."""
+
+    reference: str = ""
+    guarantee: str = ""
+    serves: str = "error_prob, budget"
+
+
 class _Entry(NamedTuple):
     factory: Callable[..., AbstractExplorer]
     families: Callable[[], FamilyClasses]
     summary: str
+    about: About
 
 
 _ENTRIES: dict[str, _Entry] = {}
@@ -37,6 +46,7 @@ def register_explorer(
     factory: Callable[..., AbstractExplorer],
     families: FamilyClasses | Callable[[], FamilyClasses],
     summary: str,
+    about: About = About(),  # noqa: B008, an immutable tuple
 ) -> None:
     """Makes an explorer available by name to `make_explorer` and the command line.
 
@@ -47,6 +57,7 @@ def register_explorer(
         families: the classes of families it can serve, or a function that gives them
             where the list may grow.
         summary: one line for people.
+        about: reference, guarantee and the requests it serves, for people.
 
     Raises:
         InvalidParameterError: the name is taken by another factory.
@@ -56,7 +67,7 @@ def register_explorer(
             f"name {name!r} is already registered; choose another name."
         )
     classes = families if callable(families) else lambda: families
-    _ENTRIES[name] = _Entry(factory, classes, summary)
+    _ENTRIES[name] = _Entry(factory, classes, summary, about)
 
 
 def make_explorer(
@@ -118,6 +129,11 @@ def explorer_parameters(name: str) -> dict[str, ExplorerParameter]:
 def explorer_summary(name: str) -> str:
     """What a registered explorer does, in one line."""
     return _entry(name).summary
+
+
+def explorer_about(name: str) -> About:
+    """Reference and guarantee of a registered explorer."""
+    return _entry(name).about
 
 
 def _entry(name: str) -> _Entry:

@@ -112,15 +112,32 @@ def gaussian_information(
     empirical means it is the generalized likelihood ratio that Track-and-Stop
     compares with its threshold.
     """
-    arms = _Arms.of(means)
-    total = weights[arms.best] + weights
-    shared = weights[arms.best] * weights / jnp.where(total > 0, total, 1.0)
-    values = shared * kl_gaussian(arms.best_mean, means, noise)
-    return jnp.min(jnp.where(arms.is_other, values, jnp.inf))
+    return jnp.min(gaussian_evidence(weights, means, noise))
 
 
 def bernoulli_information(weights: Weights, means: Means) -> Scalar:
     """The minimum over a != * of g_a(weights), for Bernoulli arms."""
+    return jnp.min(bernoulli_evidence(weights, means))
+
+
+def gaussian_evidence(
+    weights: Weights, means: Means, noise: Scalar | float
+) -> Float[Array, "arms"]:
+    """g_a(weights) for every rival a of the best arm, infinite for that arm itself.
+
+    With counts and empirical means these are the generalized likelihood ratios of
+    "the leader is better" against "a is at least as good" (Garivier and Kaufmann
+    2016, equation 6 and Lemma 3).
+    """
+    arms = _Arms.of(means)
+    total = weights[arms.best] + weights
+    shared = weights[arms.best] * weights / jnp.where(total > 0, total, 1.0)
+    values = shared * kl_gaussian(arms.best_mean, means, noise)
+    return jnp.where(arms.is_other, values, jnp.inf)
+
+
+def bernoulli_evidence(weights: Weights, means: Means) -> Float[Array, "arms"]:
+    """`gaussian_evidence` for Bernoulli arms."""
     arms = _Arms.of(means)
     own = weights[arms.best]
     total = own + weights
@@ -128,7 +145,7 @@ def bernoulli_information(weights: Weights, means: Means) -> Scalar:
     mixture = _Mixture.at(own / total, weights / total, arms)
     values = jnp.where(own > 0, own * mixture.from_best, 0.0)
     values = values + jnp.where(weights > 0, weights * mixture.from_other, 0.0)
-    return jnp.min(jnp.where(arms.is_other, values, jnp.inf))
+    return jnp.where(arms.is_other, values, jnp.inf)
 
 
 class _Arms(eqx.Module):

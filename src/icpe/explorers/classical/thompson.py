@@ -1,0 +1,36 @@
+"""Thompson sampling: pull an arm as often as it is believed best."""
+
+import jax.random as jr
+from jaxtyping import Array, Float
+
+from icpe.explorers.bandit_beliefs import RewardSums
+from icpe.explorers.classical.reward_explorer import (
+    AbstractRewardRule,
+    GaussianPosterior,
+    RewardExplorer,
+    RewardLaw,
+)
+from icpe.tasks.base import AbstractTaskFamily
+from icpe.types import PRNGKey
+
+
+class PosteriorDraw(AbstractRewardRule):
+    """Draws means from independent Gaussian posteriors and pulls the largest.
+
+    Thompson 1933; its regret is of order ln t on every task for Gaussian rewards with a
+    flat enough prior (Agrawal and Goyal 2017, "Near-optimal regret bounds for Thompson
+    sampling").
+    """
+
+    def preferences(
+        self, rewards: RewardSums, law: RewardLaw, *, key: PRNGKey
+    ) -> Float[Array, "arms"]:
+        """The means drawn."""
+        belief = GaussianPosterior.of(rewards, law)
+        noise = jr.normal(key, belief.mean.shape, belief.mean.dtype)
+        return belief.mean + belief.deviation * noise
+
+
+def make_thompson(family: AbstractTaskFamily) -> RewardExplorer:
+    """Thompson sampling for a bandit."""
+    return RewardExplorer("thompson", family, PosteriorDraw())

@@ -1,0 +1,55 @@
+"""Random queries that answer by the sample means: uniform sampling without a prior."""
+
+from typing import Annotated
+
+import equinox as eqx
+import jax.random as jr
+from jaxtyping import Array, Float
+
+from icpe.explorers.classical.arms import Seen, arms_for
+from icpe.explorers.classical.arms_explorer import (
+    AbstractSamplingRule,
+    ArmsExplorer,
+    LikelihoodRatioStopping,
+)
+from icpe.tasks.base import AbstractTaskFamily
+from icpe.types import Index, PRNGKey, Scalar
+
+
+class UniformSampling(AbstractSamplingRule):
+    """Makes any query with equal probability."""
+
+    num_queries: int = eqx.field(static=True)
+
+    def init(self, seen: Seen, error_prob: Scalar | None) -> None:
+        """It remembers nothing."""
+        return None
+
+    def update(
+        self, memory: None, seen: Seen, query: Index, outcome: Float[Array, "outcome"]
+    ) -> None:
+        """Nothing to remember."""
+        return None
+
+    def preferences(
+        self, memory: None, seen: Seen, *, key: PRNGKey
+    ) -> Float[Array, "queries"]:
+        """A random order."""
+        return jr.uniform(key, (self.num_queries,))
+
+
+def make_uniform_sampling(
+    family: AbstractTaskFamily,
+    *,
+    threshold: Annotated[
+        str, "heuristic: ln((1 + ln t) / delta), as in the paper; or valid"
+    ] = "heuristic",
+) -> ArmsExplorer:
+    """Uniform sampling with the stopping rule of Track-and-Stop."""
+    arms = arms_for(family)
+    return ArmsExplorer(
+        "uniform-sampling",
+        arms,
+        UniformSampling(arms.num_arms),
+        LikelihoodRatioStopping(arms, threshold),
+    )
