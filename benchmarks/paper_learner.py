@@ -15,11 +15,11 @@ import json
 from pathlib import Path
 
 from icpe.artifact import Artifact, provenance
+from icpe.cli.terminal import progress_meter
 from icpe.evaluate import evaluate
 from icpe.files import replacing
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.paper.presets import paper_preset
-from icpe.progress import AbstractProgress
 from icpe.tasks import GaussianBandit
 
 _TINY = {
@@ -33,25 +33,6 @@ _TINY = {
     "num_heads": 1,
     "log_every": 2,
 }
-
-
-class Lines(AbstractProgress):
-    """A line of progress for every chunk."""
-
-    def start(self, label: str, total: int) -> None:
-        """Names what begins."""
-        self._label, self._total, self._done = label, total, 0
-
-    def advance(self, amount: int) -> None:
-        """Counts."""
-        self._done += amount
-
-    def note(self, text: str) -> None:
-        """Prints what a chunk came to."""
-        print(f"{self._label} {self._done}/{self._total}: {text}", flush=True)
-
-    def finish(self) -> None:
-        """Nothing to do."""
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -71,7 +52,7 @@ def main(arguments: argparse.Namespace) -> None:
     )
     metrics = out / f"{name}.metrics.jsonl"
     options = FitOptions(time_limit=arguments.seconds, metrics=metrics)
-    result = fit(family, config, options, progress=Lines())
+    result = fit(family, config, options, progress=progress_meter())
     artifact = Artifact(
         nets=result.nets,
         family=family,
@@ -107,7 +88,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 def parse() -> argparse.Namespace:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path, help="folder for the results")
     parser.add_argument("--arms", type=int, default=4)
     parser.add_argument("--horizon", type=int, default=64)

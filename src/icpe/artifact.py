@@ -88,11 +88,10 @@ class Artifact:
             UnsupportedError: they were made by the paper's learner for one request.
         """
         if isinstance(self.nets, PaperNets):
-            objective = self.nets.objective.describe(self.family.spec.horizon)
             raise UnsupportedError(
-                f"This explorer comes from the paper's learner and serves {objective} "
-                "alone; train one with the universal learner for prices, operating "
-                "tables and certificates."
+                "This explorer comes from the paper's learner and serves "
+                f"{self.nets.objective} alone; train one with the universal learner "
+                "for prices, operating tables and certificates."
             )
         return self.nets
 

@@ -1,16 +1,17 @@
-"""`icpe bench`: how fast the learner and a session are here."""
+"""`icpe bench`: how fast the learners and a session are here."""
 
 import dataclasses
 
-from icpe.cli.options import Seed
+from icpe.cli.options import Seed, check_seed
 
 
 @dataclasses.dataclass(frozen=True)
 class Args:
     """Time one update of the learner, its parts, and the asks and tells of a session.
 
-    The task is a Gaussian bandit of ten arms; episodes are played to their last
-    step. Run it alone: other work on the machine shows in the figures.
+    The paper's learner is timed beside it, with the same networks in the same run. The
+    task is a Gaussian bandit of ten arms; episodes are played to their last step. Run
+    it alone: other work on the machine shows in the figures.
     """
 
     episodes: int | None = None
@@ -23,10 +24,15 @@ class Args:
     """Blocks in each Transformer."""
     repeats: int = 10
     """Timed runs; the median counts."""
+    race: bool = False
+    """Train both learners instead until they reach a given accuracy with a given
+    number of queries, on two families."""
+    race_seconds: float = 300.0
+    """Most seconds for each learner and family in the race."""
     json: bool = False
     """Print one line of JSON."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Seed of the race."""
 
 
 def run(args: Args) -> int:
@@ -36,6 +42,9 @@ def run(args: Args) -> int:
     from icpe.cli.terminal import output, print_json
     from icpe.studies.speed import Workload, measure_speed
 
+    check_seed(args.seed)
+    if args.race:
+        return _race(args)
     on_cpu = jax.default_backend() == "cpu"
     workload = Workload(
         episodes=(64 if on_cpu else 2048) if args.episodes is None else args.episodes,
@@ -59,6 +68,7 @@ def _table(workload, speed):
         f"{workload.episodes} episodes of {workload.steps} steps, width "
         f"{workload.width}, {workload.layers} layers, on {speed.device}"
     )
+    paper = speed.paper
     table = Table(title=title, title_justify="left", box=None, show_header=False)
     table.add_column("what")
     table.add_column("figure", justify="right")
@@ -69,8 +79,62 @@ def _table(workload, speed):
         ("episodes trained per second", f"{speed.episodes_per_second:,.0f}"),
         ("steps played per second", f"{speed.rollout_steps_per_second:,.0f}"),
         ("compiling the update", f"{speed.compile_seconds:.1f} s"),
+        ("the paper's learner: the same episodes", f"{paper.update_ms:,.0f} ms"),
+        ("  rollout", f"{paper.rollout_ms:.1f} ms"),
+        (
+            f"  {paper.gradient_steps} gradient steps on {workload.episodes} prefixes",
+            f"{paper.gradient_ms:.1f} ms each",
+        ),
+        ("  episodes trained per second", f"{paper.episodes_per_second:,.1f}"),
+        ("  ours over the paper's", f"{speed.episodes_ratio:.1f}"),
         (f"session, history of {workload.steps}: ask", f"{speed.ask_ms:.3f} ms"),
         (f"session, history of {workload.steps}: tell", f"{speed.tell_ms:.3f} ms"),
     ):
         table.add_row(what, figure)
+    return table
+
+
+def _race(args: Args) -> int:
+    import jax
+
+    from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.studies.race import GOALS, race
+    from icpe.types import check_positive
+
+    check_positive("--race-seconds", args.race_seconds)
+    machine = "cpu" if jax.default_backend() == "cpu" else "gpu"
+    finishes = [
+        finish
+        for goal in GOALS
+        for finish in race(
+            goal,
+            machine=machine,
+            time_limit=args.race_seconds,
+            seed=args.seed,
+            progress=progress_meter(),
+        )
+    ]
+    if args.json:
+        print_json([finish.to_dict() for finish in finishes])
+    else:
+        output().print(_race_table(finishes))
+    return 0
+
+
+def _race_table(finishes):
+    from rich.table import Table
+
+    table = Table(box=None, title=f"on {finishes[0].device}", title_justify="left")
+    for heading in ("family", "goal", "learner", "reached", "seconds", "there with"):
+        table.add_column(heading)
+    for finish in finishes:
+        accuracy, queries = finish.goal
+        table.add_row(
+            finish.family,
+            f"{accuracy:g} with {queries:g}",
+            finish.learner,
+            "yes" if finish.reached else "no",
+            f"{finish.seconds:.0f}",
+            f"{finish.accuracy:.3f} with {finish.mean_queries:.2f}",
+        )
     return table

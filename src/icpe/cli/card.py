@@ -30,6 +30,9 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
         f"[dim]two Transformers, {network['num_layers']} layers of width "
         f"{network['width']}; family fingerprint {document['fingerprint']}[/]"
     )
+    if document.get("kind") == "paper":
+        _print_one_request(console, document)
+        return
     low, high = document["price_range"]
     if document["operating_table"] is None:
         console.print(
@@ -42,6 +45,20 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
         table = OperatingTable.from_dict(document["operating_table"])
         _print_table(console, table)
     _print_certificates(console, document["certificates"], path)
+
+
+def _print_one_request(console: Console, document: Mapping[str, Any]) -> None:
+    """What an explorer of the paper's learner serves, and how well."""
+    objective = document["objective"]
+    asked = " ".join(f"{k}={v:g}" for k, v in objective.items() if v is not None)
+    console.print(f"\nMade by the paper's learner: it serves {asked} alone.")
+    measured = document["evaluation"]
+    if measured is not None:
+        console.print(
+            f"Accuracy {measured['accuracy']:.4f} with {measured['mean_queries']:.3f} "
+            f"queries (at most {measured['max_queries']}) on {measured['episodes']} "
+            "episodes."
+        )
 
 
 def requests(

@@ -27,14 +27,20 @@ class Args:
     """Train an explorer for a family, measure it, and write it to a file.
 
     Set the parameter x of the family by --family.x VALUE, and the setting x of the
-    training by --train.x VALUE. Ctrl-C, like the time limit, leaves a checkpoint
-    beside the file; the same command with --resume goes on from there.
+    training by --train.x VALUE. The paper's learner trains for one request:
+    --learner paper --train.error-prob P, or --train.budget N. Ctrl-C, like the time
+    limit, leaves a checkpoint beside the file; the same command with --resume goes on
+    from there.
     """
 
     family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
     """The family to train for; `icpe tasks` lists them."""
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
     """Where the explorer is written when all is done."""
+    learner: Annotated[
+        Literal["universal", "paper"], tyro.conf.arg(metavar="universal|paper")
+    ] = "universal"
+    """One model for every price and budget, or the paper's, for one request alone."""
     preset: Annotated[
         Literal["cpu", "gpu"] | None,
         tyro.conf.arg(metavar="cpu|gpu", help_behavior_hint=""),
@@ -54,7 +60,7 @@ class Args:
     light_checkpoint: bool = False
     """Leave the remembered episodes out of checkpoints, and play new ones."""
     calibration_episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 4096
-    """Episodes for each row of the operating table."""
+    """Episodes for each row of the operating table, or for the one request."""
     seed: Seed = 0
     """Seed of the training."""
     settings: Settings = dataclasses.field(default_factory=dict)
@@ -133,13 +139,22 @@ def build_config(args: Args, family, earlier):
     """The preset, with the networks of an earlier explorer, and the user's changes."""
     import jax
 
+    from icpe.learn.paper.presets import paper_preset
     from icpe.learn.presets import preset
     from icpe.learn.transfer import like_networks
 
     name = args.preset or ("gpu" if jax.default_backend() == "gpu" else "cpu")
-    config = preset(name, family)
-    if earlier is not None:
-        config = like_networks(config, earlier.nets)
+    if args.learner == "paper":
+        if earlier is not None:
+            raise InvalidParameterError(
+                "--from cannot be combined with --learner paper, which trains from "
+                "scratch; leave one of them out."
+            )
+        config = paper_preset(name, family)
+    elif earlier is not None:
+        config = like_networks(preset(name, family), earlier.universal_nets)
+    else:
+        config = preset(name, family)
     changes = read_settings(type(config), args.train_settings)
     return dataclasses.replace(config, **changes, seed=args.seed)
 

@@ -13,13 +13,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from icpe.exceptions import InvalidParameterError, OperatingPointError
 from icpe.explorers.base import AbstractExplorer
 from icpe.explorers.neural import NetConfig
 from icpe.explorers.stopping import stop_if
 from icpe.history import History, Scratch, StepCount
+from icpe.nets.dropout import Dropout
 from icpe.nets.encoders import LinearEncoder
 from icpe.nets.sequence import SequenceNet
 from icpe.nets.tokens import Summary, Token, summary_size, token_after, tokens_along
@@ -33,10 +34,7 @@ _NO_CONDITION = 1
 
 @dataclasses.dataclass(frozen=True)
 class Objective:
-    """The one request that networks are trained for: an error probability or a budget.
-
-    A budget of 0 is the family's horizon.
-    """
+    """The one request networks are trained for: an error probability or a budget."""
 
     error_prob: float | None = None
     budget: int | None = None
@@ -44,7 +42,7 @@ class Objective:
     def __post_init__(self):
         if (self.error_prob is None) == (self.budget is None):
             raise InvalidParameterError(
-                "An objective is an error_prob or a budget; got "
+                "An objective is either an error_prob or a budget; got "
                 f"{self.error_prob} and {self.budget}."
             )
         if self.error_prob is not None and not 0.0 < self.error_prob < 1.0:
@@ -56,11 +54,11 @@ class Objective:
         """The objective as an operating point.
 
         Raises:
-            OperatingPointError: a budget that is negative or beyond the horizon.
+            OperatingPointError: a budget below 1 or beyond the horizon.
         """
         if self.error_prob is not None:
             return OperatingPoint.at(horizon, error_prob=self.error_prob)
-        return OperatingPoint.at(horizon, budget=self.budget or horizon)
+        return OperatingPoint.at(horizon, budget=self.budget)
 
     def serve(self, horizon: int, **request: Any) -> OperatingPoint:
         """The operating point of a request, which must be the objective itself.
@@ -73,16 +71,15 @@ class Objective:
         if not eqx.tree_equal(asked, served):
             given = ", ".join(f"{k}={v}" for k, v in request.items() if v is not None)
             raise OperatingPointError(
-                f"This explorer was trained for {self.describe(horizon)} alone; got "
+                f"This explorer was trained for {self} alone; got "
                 f"{given}: ask for that, or train another one."
             )
         return served
 
-    def describe(self, horizon: int) -> str:
-        """The objective as a user would ask for it."""
+    def __str__(self) -> str:
         if self.error_prob is not None:
             return f"error_prob={self.error_prob:g}"
-        return f"budget={self.budget or horizon}"
+        return f"budget={self.budget}"
 
 
 class Outputs(eqx.Module):
@@ -93,7 +90,7 @@ class Outputs(eqx.Module):
     """
 
     log_posterior: Float[Array, "*batch hypotheses"]
-    values: Float[Array, "*batch queries+1"]
+    values: Float[Array, "*batch actions"]
 
 
 class PaperNets(eqx.Module):
@@ -135,11 +132,24 @@ class PaperNets(eqx.Module):
         """Whether stopping is an action: fixed confidence, where it is allowed."""
         return self.objective.error_prob is not None and self.spec.can_stop
 
-    def at_ends(self, for_inference: History, for_values: History) -> Outputs:
+    def at_ends(
+        self,
+        for_inference: History,
+        for_values: History,
+        dropout: Dropout | None = None,
+        *,
+        key: PRNGKey | None = None,
+    ) -> Outputs:
         """Both networks on batches of padded histories, read where each one ends.
 
         Each network passes over all tokens of its histories, padding included, and
         only the last hidden state before the padding is used, as in the paper.
+
+        Args:
+            for_inference: what the inference net reads.
+            for_values: what the query net reads, as many histories.
+            dropout: what is dropped in training; None or a rate of 0 drops nothing.
+            key: of what is dropped, needed with a positive rate.
         """
         tokens = jax.tree.map(
             lambda *pair: jnp.stack(pair),
@@ -147,9 +157,19 @@ class PaperNets(eqx.Module):
             self._tokens(for_values),
         )
         lengths = jnp.stack([for_inference.length, for_values.length])
-        outputs = eqx.filter_vmap(_last_outputs, in_axes=(eqx.if_array(0), 0, 0))(
-            self.pair, tokens, lengths
-        )
+        if dropout is None or not dropout.rate:
+            outputs = eqx.filter_vmap(_last_outputs, in_axes=(eqx.if_array(0), 0, 0))(
+                self.pair, tokens, lengths
+            )
+        else:
+            assert key is not None
+            keys = jr.split(key, lengths.shape)
+            outputs = eqx.filter_vmap(
+                lambda net, tokens, lengths, keys: _last_outputs(
+                    net, tokens, lengths, dropout, keys
+                ),
+                in_axes=(eqx.if_array(0), 0, 0, 0),
+            )(self.pair, tokens, lengths, keys)
         return self._outputs(outputs)
 
     def posterior_at_ends(self, history: History) -> Float[Array, "batch hypotheses"]:
@@ -209,14 +229,24 @@ def _log_posterior(
     return jax.nn.log_softmax(outputs[..., : spec.num_hypotheses], axis=-1)
 
 
-def _last_outputs(net: SequenceNet, tokens: Token, lengths) -> Float[Array, "batch o"]:
+def _last_outputs(
+    net: SequenceNet,
+    tokens: Token,
+    lengths: Int[Array, "batch"],
+    dropout: Dropout | None = None,
+    keys: Key[Array, "batch"] | None = None,
+) -> Float[Array, "batch output"]:
     """The head on the last hidden state before the padding, sequence by sequence."""
 
-    def one(tokens: Token, length: Index) -> Float[Array, "output"]:
+    def one(tokens: Token, length: Index, key: PRNGKey | None):
         embedded = jax.vmap(net.embed, in_axes=(0, None))(tokens, _condition())
-        return net.head(net.transformer(embedded)[length])
+        if dropout is None or key is None:
+            features = net.transformer(embedded)
+        else:
+            features = dropout.features(net.transformer, embedded, key=key)
+        return net.head(features[length])
 
-    return jax.vmap(one)(tokens, lengths)
+    return jax.vmap(one)(tokens, lengths, keys)
 
 
 class PaperState(eqx.Module):
@@ -248,9 +278,8 @@ class PaperExplorer(AbstractExplorer):
             regime = Regime.ERROR_PROB
         if operating_point.regime is not regime:
             raise OperatingPointError(
-                "This explorer was trained for "
-                f"{self.nets.objective.describe(spec.horizon)} alone and cannot serve "
-                f"a request for {operating_point.regime}; train another one."
+                f"This explorer was trained for {self.nets.objective} alone and cannot "
+                f"serve a request for {operating_point.regime}; train another one."
             )
         summary = None
         if self.nets.config.summary:

@@ -1,4 +1,4 @@
-"""How fast the learner and a session are on this machine."""
+"""How fast the two learners and a session are on this machine."""
 
 import dataclasses
 import statistics
@@ -14,6 +14,10 @@ import numpy as np
 from icpe.artifact import Artifact
 from icpe.deploy.session import Session
 from icpe.learn.config import TrainConfig
+from icpe.learn.paper.config import PaperConfig
+from icpe.learn.paper.learner import PaperLearner
+from icpe.learn.paper.transitions import sample_transitions
+from icpe.learn.replay import Replay
 from icpe.learn.universal import LearnerState, UniversalLearner
 from icpe.tasks.bandits import GaussianBandit
 from icpe.types import PyTree, check_at_least
@@ -56,6 +60,8 @@ class Speed:
         compile_seconds: compiling the update.
         ask_ms: `Session.ask` after a history of `steps`.
         tell_ms: `Session.tell`, which reads the outcome and works out the next query.
+        paper: the paper's learner, with the same networks on the same workload.
+        episodes_ratio: episodes trained per second, ours over the paper's.
     """
 
     device: str
@@ -67,14 +73,39 @@ class Speed:
     compile_seconds: float
     ask_ms: float
     tell_ms: float
+    paper: "PaperSpeed"
+    episodes_ratio: float
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-compatible values."""
         return dataclasses.asdict(self)
 
 
+@dataclasses.dataclass(frozen=True)
+class PaperSpeed:
+    """The paper's learner, whose gradient step is on transitions, one prefix each.
+
+    Attributes:
+        rollout_ms: playing the episodes, every one to its last step.
+        gradient_ms: one gradient step of both networks on as many transitions as
+            there are episodes.
+        gradient_steps: such steps until each transition of the episodes had one.
+        update_ms: the rollout and all these steps.
+        episodes_per_second: episodes trained, each of whose transitions had one
+            gradient step.
+        compile_seconds: compiling an iteration.
+    """
+
+    rollout_ms: float
+    gradient_ms: float
+    gradient_steps: int
+    update_ms: float
+    episodes_per_second: float
+    compile_seconds: float
+
+
 def measure_speed(workload: Workload) -> Speed:
-    """Times the universal learner, then a session."""
+    """Times the universal learner, a session, and the paper's learner."""
     learner = _learner(workload)
     state = learner.init(key=jr.key(0))
     play = eqx.filter_jit(
@@ -89,6 +120,7 @@ def measure_speed(workload: Workload) -> Speed:
     compiled = _seconds(update, (state,))
     both = _median_seconds(update, (state,), workload.repeats)
     ask, tell = _session_seconds(learner, state, workload.steps)
+    paper = _paper_speed(workload)
     return Speed(
         device=jax.devices()[0].device_kind,
         rollout_ms=1e3 * rollout,
@@ -99,6 +131,35 @@ def measure_speed(workload: Workload) -> Speed:
         compile_seconds=compiled - both,
         ask_ms=1e3 * ask,
         tell_ms=1e3 * tell,
+        paper=paper,
+        episodes_ratio=workload.episodes / both / paper.episodes_per_second,
+    )
+
+
+def _paper_speed(workload: Workload) -> PaperSpeed:
+    learner = _paper_learner(workload)
+    state = learner.init(key=jr.key(0))
+    play = eqx.filter_jit(
+        lambda state, key: learner.play(state.nets, state.iteration, key)[0]
+    )
+    episodes = play(state, jr.key(1))
+    replay = Replay.empty(episodes, workload.episodes).add(episodes)
+    batch = sample_transitions(replay, workload.episodes, key=jr.key(2))
+    learn = eqx.filter_jit(learner.learn)
+    arguments = (state.nets, state.targets, state.optimizer, state.cost, batch)
+    rollout = _median_seconds(play, (state, jr.key(1)), workload.repeats)
+    gradient = _median_seconds(learn, (*arguments, jr.key(3)), workload.repeats)
+    iterate = eqx.filter_jit(learner.step)
+    compiled = _seconds(iterate, (state,)) - _seconds(iterate, (state,))
+    steps = workload.steps  # as many transitions in a step as there are episodes
+    update = rollout + steps * gradient
+    return PaperSpeed(
+        rollout_ms=1e3 * rollout,
+        gradient_ms=1e3 * gradient,
+        gradient_steps=steps,
+        update_ms=1e3 * update,
+        episodes_per_second=workload.episodes / update,
+        compile_seconds=compiled,
     )
 
 
@@ -113,8 +174,29 @@ def _learner(workload: Workload) -> UniversalLearner:
         num_layers=workload.layers,
         bfloat16=jax.default_backend() != "cpu",
     )
-    family = GaussianBandit(num_arms=NUM_ARMS, horizon=workload.steps)
-    return UniversalLearner(family, config)
+    return UniversalLearner(_family(workload), config)
+
+
+def _paper_learner(workload: Workload) -> PaperLearner:
+    """The same networks; all episodes explore, so that none ends early."""
+    config = PaperConfig(
+        num_iterations=1000,
+        batch_size=workload.episodes,
+        minibatch_size=workload.episodes,
+        updates_per_iteration=1,
+        replay_size=workload.episodes,
+        exploration_end=1.0,
+        greedy_fraction=0.0,
+        width=workload.width,
+        num_layers=workload.layers,
+        bfloat16=jax.default_backend() != "cpu",
+        summary=True,
+    )
+    return PaperLearner(_family(workload), config)
+
+
+def _family(workload: Workload) -> GaussianBandit:
+    return GaussianBandit(num_arms=NUM_ARMS, horizon=workload.steps)
 
 
 def _session_seconds(

@@ -23,6 +23,7 @@ from icpe.learn.paper.losses import (
 )
 from icpe.learn.paper.transitions import Transition, sample_transitions
 from icpe.learn.replay import Experience, Replay
+from icpe.nets.dropout import Dropout
 from icpe.rollout import rollout
 from icpe.tasks.base import AbstractTaskFamily
 from icpe.types import PRNGKey, PyTree, Scalar
@@ -100,10 +101,11 @@ class PaperLearner(eqx.Module):
 
         def update(carry, key):
             # Sample a batch from B and update the parameters of I and Q.
-            batch = sample_transitions(replay, self.config.minibatch_size, key=key)
+            size, (batch_key, key) = self.config.minibatch_size, jr.split(key)
+            batch = self._spread(sample_transitions(replay, size, key=batch_key))
             nets, targets, optimizer, updates = carry
             (nets, optimizer), losses = self.learn(
-                nets, targets, optimizer, cost, self._spread(batch), updates
+                nets, targets, optimizer, cost, batch, key
             )
             # Every so many steps copy them to the target networks.
             targets = self.refresh(targets, nets, updates + 1)
@@ -158,7 +160,7 @@ class PaperLearner(eqx.Module):
         optimizer: PyTree,
         cost: Scalar,
         batch: Transition,
-        updates: Int[Array, ""],
+        key: PRNGKey,
     ):
         """One gradient step of both networks on a batch of transitions."""
         target = targets.at_ends(batch.after, batch.after)
@@ -170,7 +172,9 @@ class PaperLearner(eqx.Module):
             stop_rewards = jax.vmap(reward)(posterior, batch.hypothesis)
 
         def loss(nets: PaperNets):
-            online = nets.at_ends(batch.after, batch.before)
+            online = nets.at_ends(
+                batch.after, batch.before, Dropout(self.config.dropout), key=key
+            )
             inference = jax.vmap(inference_loss)(online.log_posterior, batch.hypothesis)
             query = jax.vmap(query_loss)(
                 online.values, batch.action, batch.stopped, query_targets

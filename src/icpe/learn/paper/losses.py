@@ -47,7 +47,7 @@ def final_reward(
 def query_target(
     step_reward: Scalar,
     end_reward: Scalar,
-    next_values: Float[Array, "queries+1"],
+    next_values: Float[Array, "actions"],
     query_mask: Bool[Array, "queries"] | None,
     terminal: Flag,
     *,
@@ -75,13 +75,13 @@ def query_target(
 
 
 def query_loss(
-    values: Float[Array, "queries+1"], action: Index, stopped: Flag, target: Scalar
+    values: Float[Array, "actions"], action: Index, stopped: Flag, target: Scalar
 ) -> Scalar:
     """Squared error of Q(D_n, a), nothing where a is to stop."""
     error = target - values[jnp.maximum(action, 0)]
     return jnp.where(stopped, 0.0, jnp.square(error))
 
 
-def stop_loss(values: Float[Array, "queries+1"], stop_reward: Scalar) -> Scalar:
+def stop_loss(values: Float[Array, "actions"], stop_reward: Scalar) -> Scalar:
     """Squared error of Q(D_n, stop), also where the explorer went on."""
     return jnp.square(stop_reward - values[-1])

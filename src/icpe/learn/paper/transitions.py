@@ -17,7 +17,7 @@ from icpe.types import STOP, PRNGKey
 
 
 class Transition(eqx.Module):
-    """A batch of transitions z = (D_n, a, D_{n+1}, d, H*).
+    """A transition z = (D_n, a, D_{n+1}, d, H*), or a batch of them.
 
     `action` is `STOP` where the explorer stopped; then D_{n+1} is D_n. `terminal` is
     d for a query: the episode ended with D_{n+1} without a wish to stop. `query_mask`
@@ -25,23 +25,23 @@ class Transition(eqx.Module):
     """
 
     before: History
-    action: Int[Array, "batch"]
+    action: Int[Array, "*batch"]
     after: History
-    terminal: Bool[Array, "batch"]
-    hypothesis: Int[Array, "batch"]
-    query_mask: Bool[Array, "batch queries"] | None
+    terminal: Bool[Array, "*batch"]
+    hypothesis: Int[Array, "*batch"]
+    query_mask: Bool[Array, "*batch queries"] | None
 
     @property
-    def stopped(self) -> Bool[Array, "batch"]:
+    def stopped(self) -> Bool[Array, "*batch"]:
         """Whether the action is to stop."""
         return self.action == STOP
 
     @property
-    def last_outcome(self) -> Float[Array, "batch outcome"]:
+    def last_outcome(self) -> Float[Array, "*batch outcome"]:
         """The newest outcome in D_{n+1}."""
         return jnp.take_along_axis(
-            self.after.outcomes, self.after.length[:, None, None], axis=1
-        )[:, 0]
+            self.after.outcomes, self.after.length[..., None, None], axis=-2
+        )[..., 0, :]
 
 
 def sample_transitions(replay: Replay, size: int, *, key: PRNGKey) -> Transition:

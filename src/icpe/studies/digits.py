@@ -1,0 +1,443 @@
+"""Pixel sampling on MNIST: the paper's setting, ours, and what they compare with.
+
+Every step reads what earlier ones left in a folder, so that they can be run one by
+one: `train_classifier`, then `train_values` and `train_bandit`; `train_ours` on its
+own; then `evaluate`.
+"""
+
+import dataclasses
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.random as jr
+import numpy as np
+
+from icpe.artifact import Artifact, provenance
+from icpe.evaluate.calibrate import calibrate
+from icpe.evaluate.regions import RegionScore, score_regions
+from icpe.explorers.base import AbstractExplorer
+from icpe.explorers.neural import NeuralExplorer
+from icpe.explorers.pictures import (
+    ClassifierExplorer,
+    EntropyChooser,
+    OrderChooser,
+    RandomChooser,
+    RedirectedExplorer,
+    ThompsonChooser,
+    ValueChooser,
+)
+from icpe.files import read_tree, replacing, rounded, save_tree
+from icpe.learn.config import TrainConfig
+from icpe.learn.fit import FitOptions, fit
+from icpe.learn.pictures.classifier import (
+    ClassifierConfig,
+    fit_classifier,
+    new_classifier,
+    whole_picture_accuracy,
+)
+from icpe.learn.pictures.confidence import (
+    ConfidenceConfig,
+    fit_confidence,
+    new_value_net,
+)
+from icpe.learn.pictures.loop import Trained
+from icpe.learn.pictures.order import best_fixed_order
+from icpe.nets.pictures import MaskedPictureNet, PictureClassifier
+from icpe.progress import AbstractProgress
+from icpe.tasks.patches import Patches
+from icpe.types import OperatingPoint, PRNGKey
+
+MOST_REGIONS = 10.0
+"""Regions that the paper's explorer may use on average where it is held to them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DigitsSetup:
+    """What is trained and measured.
+
+    Attributes:
+        family: the images; its split is replaced by train and test.
+        budget: queries of an episode in the paper's setting, repeats allowed.
+        horizon: most queries of an episode in ours.
+        classifier: training of the classifier of whole images.
+        values: training of the paper's explorer.
+        bandit: training of the contextual bandit.
+        ours: training of the universal learner.
+        episodes: test episodes of each method at each number of queries.
+        references: known pictures of the entropy rule.
+    """
+
+    family: Patches
+    budget: int
+    horizon: int
+    classifier: ClassifierConfig
+    values: ConfidenceConfig
+    bandit: ConfidenceConfig
+    ours: TrainConfig
+    episodes: int
+    references: int
+
+    def with_repeats(self, split) -> Patches:
+        """The paper's setting: a fixed number of queries, repeats allowed."""
+        return dataclasses.replace(
+            self.family, split=split, horizon=self.budget, repeats=True
+        )
+
+    def without_repeats(self, split) -> Patches:
+        """Our setting: what is revealed is not asked for again."""
+        return dataclasses.replace(
+            self.family, split=split, horizon=self.horizon, repeats=False
+        )
+
+
+FULL = DigitsSetup(
+    family=Patches(),
+    budget=12,
+    horizon=16,
+    classifier=ClassifierConfig(bfloat16=True),
+    values=ConfidenceConfig(num_updates=200_000, bfloat16=True),
+    bandit=ConfidenceConfig(
+        num_updates=60_000, discount=0.0, thompson=True, bfloat16=True
+    ),
+    ours=TrainConfig(
+        num_iterations=4000,
+        batch_size=1024,
+        minibatch_size=512,
+        updates_per_iteration=4,
+        replay_size=32768,
+        warmup_iterations=200,
+        learning_rate=8e-4,
+        min_price=0.002,
+        max_price=0.1,
+        bfloat16=True,
+        log_every=25,
+    ),
+    episodes=10_000,
+    references=2048,
+)
+"""MNIST in the paper's size, for one modern GPU."""
+
+_TINY_VALUES = ConfidenceConfig(
+    num_updates=8,
+    batch_size=8,
+    minibatch_size=8,
+    replay_size=16,
+    channels=2,
+    width=8,
+)
+TINY = DigitsSetup(
+    family=Patches(images="drawn-digits", patch_size=14),
+    budget=3,
+    horizon=3,
+    classifier=ClassifierConfig(num_updates=8, batch_size=16, channels=2, width=8),
+    values=_TINY_VALUES,
+    bandit=dataclasses.replace(_TINY_VALUES, discount=0.0, thompson=True),
+    ours=TrainConfig(
+        num_iterations=4,
+        batch_size=8,
+        minibatch_size=8,
+        updates_per_iteration=1,
+        replay_size=16,
+        warmup_iterations=1,
+        min_price=0.002,
+        max_price=0.1,
+        width=8,
+        num_layers=1,
+        num_heads=1,
+        log_every=1,
+    ),
+    episodes=16,
+    references=8,
+)
+"""All parts in a minute on a CPU, to see that they work."""
+
+
+def train_classifier(
+    setup: DigitsSetup,
+    folder: Path,
+    *,
+    time_limit: float = math.inf,
+    progress: AbstractProgress | None = None,
+) -> dict[str, Any]:
+    """Trains the classifier of whole images and measures it on the test images."""
+    family = setup.with_repeats("train")
+    trained = fit_classifier(
+        family, setup.classifier, time_limit=time_limit, progress=progress
+    )
+    accuracy = {
+        split: whole_picture_accuracy(
+            trained.net, setup.with_repeats(split), 2 * setup.episodes, key=jr.key(1)
+        )
+        for split in ("train", "test")
+    }
+    facts = {**_facts(setup.classifier, trained), "accuracy": accuracy}
+    return _keep(folder, "classifier", trained.net, facts)
+
+
+def train_values(
+    setup: DigitsSetup,
+    folder: Path,
+    *,
+    time_limit: float = math.inf,
+    progress: AbstractProgress | None = None,
+) -> dict[str, Any]:
+    """Trains the paper's explorer on the confidence of the frozen classifier."""
+    return _train_confidence(setup, folder, "values", time_limit, progress)
+
+
+def train_bandit(
+    setup: DigitsSetup,
+    folder: Path,
+    *,
+    time_limit: float = math.inf,
+    progress: AbstractProgress | None = None,
+) -> dict[str, Any]:
+    """Trains Deep CMAB on the marginal gains of the same confidence."""
+    return _train_confidence(setup, folder, "bandit", time_limit, progress)
+
+
+def _train_confidence(setup, folder, name, time_limit, progress) -> dict[str, Any]:
+    config = getattr(setup, name)
+    trained = fit_confidence(
+        setup.with_repeats("train"),
+        load_classifier(setup, folder),
+        config,
+        time_limit=time_limit,
+        progress=progress,
+    )
+    return _keep(folder, name, trained.net, _facts(config, trained))
+
+
+def train_ours(
+    setup: DigitsSetup,
+    folder: Path,
+    *,
+    time_limit: float = math.inf,
+    progress: AbstractProgress | None = None,
+) -> dict[str, Any]:
+    """Trains the universal learner; with a time limit, in as many iterations as fit.
+
+    A pilot of two chunks measures how many that are, so that the schedules of
+    exploration and step size are complete when the time is up.
+    """
+    start = time.monotonic()
+    family, config = setup.without_repeats("train"), setup.ours
+    if math.isfinite(time_limit):
+        config = _fitting(family, config, time_limit)
+    result = fit(family, config, FitOptions(), progress=progress)
+    # It is measured, and described in its file, on images it has not seen.
+    artifact = Artifact(
+        nets=rounded(result.nets),
+        family=setup.without_repeats("test"),
+        training=dataclasses.asdict(config),
+        provenance=provenance(
+            iterations=result.iterations, seconds=round(result.seconds, 1)
+        ),
+    )
+    artifact.save(folder / "digits.safetensors")
+    facts = {
+        "config": dataclasses.asdict(config),
+        "iterations": result.iterations,
+        "seconds": round(time.monotonic() - start, 1),
+        **provenance(),
+    }
+    return _record(folder, "ours", facts)
+
+
+def _fitting(family: Patches, config: TrainConfig, time_limit: float) -> TrainConfig:
+    """The configuration with as many iterations as fit into the time."""
+    start, ticks = time.monotonic(), []
+    chunk = config.log_every
+    pilot = dataclasses.replace(
+        config, num_iterations=3 * chunk, warmup_iterations=chunk
+    )
+
+    def tick(*_) -> bool:
+        ticks.append(time.monotonic())
+        return False
+
+    fit(family, pilot, is_enough=tick)
+    per_chunk = ticks[2] - ticks[1]
+    compiling = ticks[0] - start - per_chunk
+    left = time_limit - (time.monotonic() - start) - compiling
+    chunks = max(2, int(0.97 * left / per_chunk))
+    number = min(config.num_iterations * 8, chunks * chunk)
+    return dataclasses.replace(
+        config,
+        num_iterations=number,
+        warmup_iterations=min(config.warmup_iterations, number // 10),
+    )
+
+
+def load_classifier(setup: DigitsSetup, folder: Path) -> PictureClassifier:
+    """The classifier that `train_classifier` left."""
+    like = eqx.filter_eval_shape(
+        lambda key: new_classifier(setup.family, setup.classifier, key=key), jr.key(0)
+    )
+    return read_tree(folder / "classifier.safetensors", like)
+
+
+def load_values(setup: DigitsSetup, folder: Path, name: str) -> MaskedPictureNet:
+    """The network that `train_values` or `train_bandit` left."""
+    config = getattr(setup, name)
+    like = eqx.filter_eval_shape(
+        lambda key: new_value_net(setup.family, config, key=key), jr.key(0)
+    )
+    return read_tree(folder / f"{name}.safetensors", like)
+
+
+def evaluate_paper(setup: DigitsSetup, folder: Path, *, seed: int = 0) -> dict:
+    """Measures all that answers by the frozen classifier, on the test images."""
+    classifier = load_classifier(setup, folder)
+    train, test = setup.with_repeats("train"), setup.with_repeats("test")
+    believer = ClassifierExplorer(classifier, test.spec)
+    values = load_values(setup, folder, "values")
+    margin = smallest_margin(setup, believer, values, train, seed=seed)
+    order = best_fixed_order(believer, train, setup.budget, key=jr.key(seed))
+    choosers = {
+        "paper": ValueChooser(values),
+        "paper-frugal": ValueChooser(values, margin),
+        "deep-cmab": ThompsonChooser(load_values(setup, folder, "bandit")),
+        "fixed-order": OrderChooser(order),
+        "uniform": RandomChooser(),
+    }
+    curves = {}
+    for name, chooser in choosers.items():
+        explorer = RedirectedExplorer(believer, chooser)
+        curves[name] = _curve(setup, explorer, test, setup.budget, seed)
+    facts = {"margin": margin, "order": order.tolist(), "curves": curves}
+    return _record(folder, "evaluate-paper", {**facts, **provenance()})
+
+
+def smallest_margin(
+    setup: DigitsSetup,
+    believer: ClassifierExplorer,
+    values: MaskedPictureNet,
+    family: Patches,
+    *,
+    seed: int,
+) -> float:
+    """The smallest margin with which the paper's explorer uses few enough regions.
+
+    Chosen on the training images.
+    """
+    point = OperatingPoint.at(setup.budget, budget=setup.budget)
+    margin = 0.0
+    for margin in (0.0, *np.geomspace(1e-4, 0.1, 25)):
+        explorer = RedirectedExplorer(believer, ValueChooser(values, float(margin)))
+        score = score_regions(
+            explorer, family, point, episodes=setup.episodes, seed=seed + 1
+        )
+        if score.mean_regions <= MOST_REGIONS:
+            return float(margin)
+    return float(margin)
+
+
+def evaluate_ours(setup: DigitsSetup, folder: Path, *, seed: int = 0) -> dict:
+    """Measures ours and what shares its inference net, on the test images."""
+    path = folder / "digits.safetensors"
+    train, test = setup.without_repeats("train"), setup.without_repeats("test")
+    artifact = Artifact.load(path, test)
+    ours = artifact.explorer
+    assert isinstance(ours, NeuralExplorer)
+    order = best_fixed_order(ours, train, setup.horizon, key=jr.key(seed))
+    tiles, labels = known_pictures(train, setup.references, key=jr.key(seed + 1))
+    longest = setup.horizon
+    curves = {
+        "ours": _curve(setup, ours, test, longest, seed),
+        "ours-fixed-order": _curve(
+            setup, RedirectedExplorer(ours, OrderChooser(order)), test, longest, seed
+        ),
+        "ours-uniform": _curve(
+            setup, RedirectedExplorer(ours, RandomChooser()), test, longest, seed
+        ),
+        "ours-greedy-entropy": _curve(
+            dataclasses.replace(setup, episodes=min(setup.episodes, 2000)),
+            RedirectedExplorer(ours, EntropyChooser(tiles, labels)),
+            test,
+            min(longest, setup.budget),
+            seed,
+            chunk_size=125,
+        ),
+    }
+    low, high = ours.nets.prices.low, ours.nets.prices.high
+    by_price = []
+    for price in np.geomspace(low, high, 12):
+        point = OperatingPoint.at(longest, price=float(price))
+        score = score_regions(ours, test, point, episodes=setup.episodes, seed=seed)
+        by_price.append({"price": float(price), **_numbers(score)})
+    table = calibrate(artifact, episodes=min(setup.episodes, 4096), seed=seed)
+    dataclasses.replace(artifact, table=table).save(path)
+    facts = {"order": order.tolist(), "curves": curves, "by_price": by_price}
+    return _record(folder, "evaluate-ours", {**facts, **provenance()})
+
+
+def known_pictures(family: Patches, number: int, *, key: PRNGKey):
+    """Tiles and classes of some pictures of a family."""
+    tasks = jax.jit(jax.vmap(lambda key: family.sample_task(key=key)))(
+        jr.split(key, number)
+    )
+    return jax.vmap(family.cut)(tasks.image), tasks.label
+
+
+def _curve(
+    setup: DigitsSetup,
+    explorer: AbstractExplorer,
+    family: Patches,
+    longest: int,
+    seed: int,
+    chunk_size: int | None = None,
+) -> list[dict[str, Any]]:
+    """Scores after 1, 2, ... queries; selections only after the last."""
+    rows = []
+    for budget in range(1, longest + 1):
+        point = OperatingPoint.at(family.spec.horizon, budget=budget)
+        score = score_regions(
+            explorer,
+            family,
+            point,
+            episodes=setup.episodes,
+            seed=seed,
+            chunk_size=chunk_size or min(setup.episodes, 2048),
+        )
+        rows.append({"budget": budget, **_numbers(score)})
+        if budget in (10, 12, longest):
+            rows[-1]["selections"] = score.selections.to_dict()
+    return rows
+
+
+def _numbers(score: RegionScore) -> dict[str, Any]:
+    values = score.to_dict()
+    del values["selections"]
+    return values
+
+
+def _facts(config, trained: Trained) -> dict[str, Any]:
+    return {
+        "config": dataclasses.asdict(config),
+        "updates": trained.updates,
+        "seconds": round(trained.seconds, 1),
+        "losses": [round(loss, 5) for loss in trained.losses],
+        **provenance(),
+    }
+
+
+def _keep(folder: Path, name: str, net, facts: dict[str, Any]) -> dict[str, Any]:
+    arrays = eqx.filter(net, eqx.is_array)
+    save_tree(folder / f"{name}.safetensors", arrays, {"facts": facts})
+    return _record(folder, name, facts)
+
+
+def _record(folder: Path, name: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Writes what is known about one part into the results of the study."""
+    path = folder / "results.json"
+    results = json.loads(path.read_text()) if path.exists() else {}
+    results[name] = facts
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(results) + "\n")
+    return facts
