@@ -1,7 +1,7 @@
 """From EXPLORER words on the command line to explorers and the family they play.
 
-The one place that knows what an EXPLORER can be: the file of a trained explorer, or
-the name of a baseline.
+The one place that knows what an EXPLORER can be: the file of a trained explorer, the
+name of a baseline, or an explorer that is built on one of these, as in `i-dpt:FILE`.
 """
 
 import dataclasses
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from icpe.artifact import Artifact
 from icpe.cli.families import build_family, convert
-from icpe.evaluate import Contender
+from icpe.evaluate import Contender, Request
 from icpe.exceptions import InvalidParameterError, UnsupportedError
 from icpe.explorers import (
     AbstractExplorer,
@@ -18,10 +18,12 @@ from icpe.explorers import (
     explorer_parameters,
     make_explorer,
 )
+from icpe.explorers.wrappers import WRAPPERS, wrap_explorer
 from icpe.tasks import AbstractTaskFamily
 from icpe.tasks.registry import describe, family_names
 
 SUFFIX = ".safetensors"
+_ERROR_PROB = ",error_prob="
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +40,8 @@ def resolve(
     """Finds explorers and family.
 
     Args:
-        words: files, and baselines as NAME or NAME:parameter=value,parameter=value.
+        words: files, baselines as NAME or NAME:parameter=value,parameter=value, and
+            WRAPPER:EXPLORER where EXPLORER is one of these.
         family_name: the family to play; that of the files if None.
         settings: its unparsed parameters.
 
@@ -57,15 +60,55 @@ def resolve(
         raise InvalidParameterError(
             f"An explorer may be named only once; got {' '.join(words)}."
         )
-    files = {word: Artifact.load(word) for word in words if _is_file(word)}
+    inner = {word: _inner(word) for word in words}
+    files = {
+        word: Artifact.load(inner[word]) for word in words if _is_file(inner[word])
+    }
     family = _family(files, family_name, settings)
     for word, artifact in files.items():
         _check_fit(word, artifact, family)
-    explorers: dict[str, Contender] = {
-        word: files[word] if word in files else _baseline(word, family)
-        for word in words
-    }
+    explorers: dict[str, Contender] = {}
+    for word in words:
+        if word in files:
+            explorers[word] = files[word]
+        else:
+            explorers[word] = _baseline(inner[word], family)
+        if inner[word] != word:
+            explorers[word] = _wrapped(word, explorers[word], family)
     return Cast(explorers, family)
+
+
+def _inner(word: str) -> str:
+    """The explorer inside `WRAPPER:EXPLORER`; the word itself where there is none."""
+    name, _, inner = word.partition(":")
+    if name not in WRAPPERS or _is_file(word):
+        return word
+    inner = inner.rpartition(_ERROR_PROB)[0] or inner
+    if not inner:
+        raise InvalidParameterError(
+            f"Explorer {name!r} is built on another one; write {name}:FILE with the "
+            f"file of a trained explorer, or {name}:NAME with a baseline."
+        )
+    return inner
+
+
+def _wrapped(
+    word: str, contender: Contender, family: AbstractTaskFamily
+) -> AbstractExplorer:
+    """The explorer `WRAPPER:EXPLORER[,error_prob=P]`, EXPLORER already found."""
+    name = word.partition(":")[0]
+    point = None
+    if WRAPPERS[name].explores:
+        number = word.rpartition(_ERROR_PROB)[2] if _ERROR_PROB in word else "0.1"
+        error_prob = convert(f"{name}:error_prob", number, float)
+        point = Request(error_prob=error_prob).put_to(contender, family).operating_point
+    elif _ERROR_PROB in word:
+        raise InvalidParameterError(
+            f"{word} has error_prob, which {name!r} does not take; ask for it with "
+            "--error-prob."
+        )
+    inner = contender.explorer if isinstance(contender, Artifact) else contender
+    return wrap_explorer(name, inner, family, point)
 
 
 def _is_file(word: str) -> bool:

@@ -26,6 +26,7 @@ COMMANDS = {
     "calibrate": "measure again what a trained explorer does at each price and budget",
     "certify": "show by exact tests how rarely a trained explorer errs",
     "evaluate": "measure accuracy and number of queries of explorers",
+    "regret": "measure what explorers lose against the best arm while they pull",
     "play": "watch one episode, or answer the queries yourself",
     "bench": "time the learner and a session on this machine",
 }

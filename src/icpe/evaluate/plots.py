@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from icpe.evaluate.regret import RegretReport
 from icpe.evaluate.report import Report
 from icpe.exceptions import InvalidParameterError, MissingExtraError
 
@@ -125,6 +126,23 @@ def draw_survival(axes: Axes, reports: Sequence[Report]) -> None:
     axes.set_ylim(0, 1.02)
     _tidy(axes)
     _name_lines(axes, "upper right")
+
+
+def regret_figure(reports: Sequence[RegretReport]) -> Figure:
+    """Mean regret against the number of pulls, one line per explorer."""
+    figure = _figure_type()(figsize=(5.6, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for i, report in enumerate(reports):
+        pulls = range(1, report.horizon + 1)
+        color = _COLORS[i % len(_COLORS)]
+        axes.plot(pulls, report.curve, color=color, lw=1.5, label=report.explorer)
+    axes.set_xlabel("number of pulls")
+    axes.set_ylabel("mean regret")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    _tidy(axes)
+    axes.legend(loc="upper left", frameon=False, labelcolor="linecolor", fontsize=9)
+    return figure
 
 
 def save_figure(figure: Figure, path: Path) -> None:

@@ -64,11 +64,17 @@ register_belief(_MagicChain, _chain_belief)
 register_belief(_TwoPullBandit, _TwoPullBelief)
 register_belief(_FeedbackGraph, _graph_belief)
 
+_BY_POSTERIOR = (
+    "errs with probability at most delta on average over the prior, since it stops at "
+    "exact posterior 1 - delta"
+)
+
 register_explorer(
     "uniform",
     _make_uniform,
     families_with_belief,
     "random queries, answers and stops by the exact posterior",
+    About(guarantee=_BY_POSTERIOR),
 )
 register_explorer(
     "top-two",
@@ -83,6 +89,10 @@ register_explorer(
         _TwoPullBandit,
     ),
     "pulls the less sampled of the two arms most probable under the exact posterior",
+    About(
+        "after Russo 2020, Simple Bayesian algorithms for best-arm identification",
+        _BY_POSTERIOR,
+    ),
 )
 register_explorer(
     "information-gain",
@@ -97,18 +107,25 @@ register_explorer(
         _TwoPullBandit,
     ),
     "exact information-directed sampling: asks what is expected to tell most",
+    About(
+        "Russo and Van Roy 2018, Learning to optimize via information-directed "
+        "sampling",
+        _BY_POSTERIOR,
+    ),
 )
 register_explorer(
     "informed-greedy",
     _make_informed_greedy,
     (_FeedbackGraph,),
     "asks what reveals most rewards of the arms in doubt, knowing graph and prior",
+    About(guarantee=_BY_POSTERIOR),
 )
 register_explorer(
     "exact-binary-search",
     _make_bisection,
     (_BinarySearch,),
     "optimal binary search without error, by dynamic programming",
+    About(guarantee="never errs; least mean and largest number of queries"),
 )
 
 # Last, since it registers more explorers by the names above.

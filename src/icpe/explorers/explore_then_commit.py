@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float
 
 from icpe.exceptions import OperatingPointError, UnsupportedError
 from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.posterior_greedy import asks_about_hypotheses
+from icpe.explorers.posterior_greedy import asks_about_hypotheses, families_that
 from icpe.explorers.stopping import stop_if
 from icpe.history import StepCount
 from icpe.tasks.base import AbstractTaskFamily, TaskSpec
@@ -128,6 +128,7 @@ def make_explore_then_commit(
     if not asks_about_hypotheses(family.spec):
         raise UnsupportedError(
             f"Explorer 'explore-then-commit' pulls its answer, but the queries of "
-            f"{family_name(family)!r} are not its hypotheses; choose a bandit."
+            f"{family_name(family)!r} are not its hypotheses; it can serve "
+            f"{', '.join(families_that(asks_about_hypotheses))}."
         )
     return ExploreThenCommitExplorer(inner, family.spec, inner_point)

@@ -1,12 +1,13 @@
 """I-DPT: ask about the most probable hypothesis, by the belief of another explorer."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from icpe.exceptions import UnsupportedError
+from icpe.exceptions import IcpeError, UnsupportedError
 from icpe.explorers.base import AbstractExplorer
 from icpe.explorers.stopping import is_confident, stop_if, stop_threshold
 from icpe.tasks.base import AbstractTaskFamily, TaskSpec
@@ -114,7 +115,7 @@ def make_posterior_greedy(
         UnsupportedError: the queries of the family are not its hypotheses.
     """
     if not asks_about_hypotheses(family.spec):
-        able = [name for name in family_names() if asks_about_hypotheses(_spec(name))]
+        able = families_that(asks_about_hypotheses)
         raise UnsupportedError(
             f"Explorer 'i-dpt' asks about the most probable hypothesis, but the "
             f"queries of {family_name(family)!r} are not its hypotheses; it can serve "
@@ -129,5 +130,16 @@ def asks_about_hypotheses(spec: TaskSpec) -> bool:
     return spec.can_stop and spec.num_queries == spec.num_hypotheses and same_names
 
 
-def _spec(name: str) -> TaskSpec:
-    return make(name).spec
+def families_that(fit: Callable[[TaskSpec], bool]) -> tuple[str, ...]:
+    """The names of the registered families that fit, sorted.
+
+    A family that cannot be made without its data is left out.
+    """
+
+    def fits(name: str) -> bool:
+        try:
+            return fit(make(name).spec)
+        except IcpeError:
+            return False
+
+    return tuple(filter(fits, family_names()))

@@ -11,10 +11,10 @@ from scipy.special import ndtri
 
 from icpe.exceptions import UnsupportedError
 from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.posterior_greedy import belief_of, init_belief
+from icpe.explorers.posterior_greedy import belief_of, families_that, init_belief
 from icpe.explorers.stopping import is_confident, stop_if, stop_threshold
 from icpe.tasks.base import AbstractTaskFamily, TaskSpec
-from icpe.tasks.registry import family_name, family_names, make
+from icpe.tasks.registry import family_name
 from icpe.theory.divergences import entropy
 from icpe.types import Index, OperatingPoint, PRNGKey, PyTree, Scalar
 
@@ -149,7 +149,7 @@ def make_posterior_information(
     """
     spec = family.spec
     if not has_one_number(spec):
-        able = [name for name in family_names() if has_one_number(make(name).spec)]
+        able = families_that(has_one_number)
         raise UnsupportedError(
             f"Explorer 'i-ids' predicts outcomes of one number, and those of "
             f"{family_name(family)!r} are more; it can serve {', '.join(able)}."

@@ -4,11 +4,12 @@ import difflib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from icpe.exceptions import UnknownNameError
+from icpe.exceptions import InvalidParameterError, UnknownNameError
 from icpe.explorers.base import AbstractExplorer
 from icpe.explorers.explore_then_commit import make_explore_then_commit
 from icpe.explorers.posterior_greedy import (
     asks_about_hypotheses,
+    families_that,
     make_posterior_greedy,
 )
 from icpe.explorers.posterior_information import (
@@ -17,29 +18,31 @@ from icpe.explorers.posterior_information import (
 )
 from icpe.explorers.registry import About
 from icpe.tasks.base import AbstractTaskFamily, TaskSpec
-from icpe.tasks.registry import family_names, make
 from icpe.types import OperatingPoint
 
 
 class Wrapper(NamedTuple):
-    """How to build one, and what there is to say about it."""
+    """How to build one, and what there is to say about it.
 
-    factory: Callable[
-        [AbstractExplorer, AbstractTaskFamily, OperatingPoint], AbstractExplorer
-    ]
+    `explores` says whether the explorer inside chooses queries itself, and so must be
+    told what is asked of it; else its belief alone is used.
+    """
+
+    factory: Callable[..., AbstractExplorer]
     fits: Callable[[TaskSpec], bool]
     summary: str
     about: About
+    explores: bool = False
 
     @property
     def families(self) -> tuple[str, ...]:
         """The names of the registered families it can serve, sorted."""
-        return tuple(name for name in family_names() if self.fits(make(name).spec))
+        return families_that(self.fits)
 
 
 WRAPPERS = {
     "i-dpt": Wrapper(
-        lambda inner, family, inner_point: make_posterior_greedy(inner, family),
+        make_posterior_greedy,
         asks_about_hypotheses,
         "asks about the most probable hypothesis, by the belief of EXPLORER",
         About(
@@ -49,7 +52,7 @@ WRAPPERS = {
         ),
     ),
     "i-ids": Wrapper(
-        lambda inner, family, inner_point: make_posterior_information(inner, family),
+        make_posterior_information,
         has_one_number,
         "asks what lowers the entropy of the belief of EXPLORER most",
         About(
@@ -68,6 +71,7 @@ WRAPPERS = {
             "of the largest gap",
             serves="budget",
         ),
+        explores=True,
     ),
 }
 
@@ -92,7 +96,7 @@ def wrap_explorer(
     name: str,
     inner: AbstractExplorer,
     family: AbstractTaskFamily,
-    inner_point: OperatingPoint,
+    inner_point: OperatingPoint | None = None,
 ) -> AbstractExplorer:
     """Builds an explorer on top of another one.
 
@@ -105,5 +109,14 @@ def wrap_explorer(
     Raises:
         UnknownNameError: no such wrapper.
         UnsupportedError: it cannot serve the family; the message names those it can.
+        InvalidParameterError: `inner_point` is missing.
     """
-    return wrapper_named(name).factory(inner, family, inner_point)
+    wrapper = wrapper_named(name)
+    if not wrapper.explores:
+        return wrapper.factory(inner, family)
+    if inner_point is None:
+        raise InvalidParameterError(
+            f"inner_point is missing; {name!r} needs to know what to ask of the "
+            "explorer inside, such as OperatingPoint.at(horizon, error_prob=0.1)."
+        )
+    return wrapper.factory(inner, family, inner_point)
