@@ -1,0 +1,145 @@
+"""The paper's explorer: the largest action value, of which stopping is one."""
+
+import dataclasses
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from icpe.exceptions import InvalidParameterError, OperatingPointError
+from icpe.explorers.neural import NetConfig
+from icpe.explorers.paper_explorer import (
+    Objective,
+    Outputs,
+    PaperExplorer,
+    PaperNets,
+    PaperState,
+)
+from icpe.history import History, Scratch, StepCount
+from icpe.nets.transformer import TransformerConfig
+from icpe.tasks.base import TaskSpec
+from icpe.types import STOP, OperatingPoint, Regime
+
+SPEC = TaskSpec(num_queries=3, num_hypotheses=2, outcome_size=1, horizon=4)
+CONFIDENCE, BUDGET = Objective(error_prob=0.1), Objective(budget=4)
+ALL = jnp.ones(3, bool)
+
+
+def nets_for(objective, spec=SPEC, *, summary=True):
+    config = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1), summary)
+    return PaperNets(spec, config, objective, key=jr.key(0))
+
+
+def choice(nets, values, mask=ALL):
+    """What is asked where the networks give these values, stopping last."""
+    outputs = Outputs(jnp.zeros(2), jnp.asarray(values))
+    count = StepCount(jnp.zeros((), jnp.int32), 4)
+    state = PaperState(outputs, count, Scratch(None))
+    return int(PaperExplorer(nets).ask(state, mask, key=jr.key(0)))
+
+
+def test_it_takes_the_action_of_largest_value_and_ties_go_to_stopping():
+    nets = nets_for(CONFIDENCE)
+    assert choice(nets, [0.1, 0.9, 0.2, 0.5]) == 1
+    assert choice(nets, [0.1, 0.4, 0.2, 0.5]) == STOP
+    assert choice(nets, [0.1, 0.5, 0.2, 0.5]) == STOP
+
+
+def test_masked_queries_are_left_out():
+    mask = jnp.asarray([True, False, True])
+    assert choice(nets_for(CONFIDENCE), [0.1, 0.9, 0.2, 0.0], mask) == 2
+    assert choice(nets_for(CONFIDENCE), [0.1, 0.9, 0.2, 0.5], mask) == STOP
+
+
+@pytest.mark.parametrize(
+    "nets",
+    [
+        nets_for(BUDGET),
+        nets_for(CONFIDENCE, dataclasses.replace(SPEC, can_stop=False)),
+    ],
+    ids=["fixed budget", "only the family ends an episode"],
+)
+def test_it_never_stops_where_stopping_is_not_an_action(nets):
+    assert not nets.learns_to_stop
+    assert choice(nets, [0.1, 0.4, 0.2, 9.0]) == 1
+
+
+@pytest.mark.parametrize("summary", [False, True])
+def test_stepping_through_an_episode_gives_what_the_padded_prefix_gives(summary):
+    nets = nets_for(CONFIDENCE, summary=summary)
+    explorer = PaperExplorer(nets)
+    queries = jnp.asarray([2, 0, 2])
+    outcomes = jnp.asarray([[0.0], [1.0], [-0.5], [0.3]])
+    point = OperatingPoint.at(4, error_prob=0.1)
+    state = explorer.init(SPEC, point, outcomes[0])
+    for query, outcome in zip(queries, outcomes[1:], strict=True):
+        state = explorer.tell(state, query, outcome)
+    # The padding is arbitrary, and a longer history in the batch changes nothing.
+    padded = History(
+        queries=jnp.asarray([[2, 0, 2, 1], [1, 1, 1, 1]]),
+        outcomes=jnp.stack([jnp.append(outcomes, 7.0)[:, None], jnp.ones((5, 1))]),
+        length=jnp.asarray([3, 4]),
+    )
+    found = nets.at_ends(padded, padded)
+    np.testing.assert_allclose(found.values[0], state.outputs.values, atol=1e-5)
+    expected = explorer.log_posterior(state)
+    np.testing.assert_allclose(found.log_posterior[0], expected, atol=1e-5)
+    again = nets.posterior_at_ends(padded)
+    np.testing.assert_allclose(again, found.log_posterior, atol=1e-6)
+    assert int(explorer.recommend(state)) == int(jnp.argmax(expected))
+
+
+def test_each_network_reads_its_own_histories():
+    nets = nets_for(CONFIDENCE)
+    outcomes = jnp.arange(10.0).reshape(2, 5, 1)
+    one = History(jnp.zeros((2, 4), jnp.int32), outcomes, jnp.asarray([1, 2]))
+    other = History(jnp.ones((2, 4), jnp.int32), -outcomes, jnp.asarray([3, 4]))
+    mixed = nets.at_ends(one, other)
+    posterior = nets.at_ends(one, one).log_posterior
+    np.testing.assert_allclose(mixed.log_posterior, posterior, atol=1e-6)
+    values = nets.at_ends(other, other).values
+    np.testing.assert_allclose(mixed.values, values, atol=1e-6)
+    assert not np.allclose(values, nets.at_ends(one, one).values, atol=1e-3)
+
+
+def test_it_refuses_another_regime():
+    for objective, request in ((CONFIDENCE, {"budget": 2}), (BUDGET, {"price": 0.1})):
+        with pytest.raises(OperatingPointError, match=f"trained for {objective} alone"):
+            PaperExplorer(nets_for(objective)).init(
+                SPEC, OperatingPoint.at(4, **request), jnp.zeros(1)
+            )
+
+
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        ({}, "either an error_prob or a budget"),
+        ({"error_prob": 0.1, "budget": 3}, "either an error_prob or a budget"),
+        ({"error_prob": 1.0}, "strictly between 0 and 1"),
+    ],
+)
+def test_an_objective_is_one_request(values, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        Objective(**values)
+
+
+def test_a_budget_beyond_the_horizon_is_refused_when_networks_are_built():
+    with pytest.raises(OperatingPointError, match="between 1 and the family's horizon"):
+        nets_for(Objective(budget=5))
+
+
+def test_an_objective_serves_itself_and_nothing_else():
+    served = CONFIDENCE.serve(4, error_prob=0.1)
+    assert served.regime is Regime.ERROR_PROB and int(served.max_queries) == 4
+    assert CONFIDENCE.serve(4, error_prob=0.1, max_queries=4) is not None
+    assert int(BUDGET.serve(4, budget=4).max_queries) == 4
+    for objective, request in (
+        (CONFIDENCE, {"error_prob": 0.05}),
+        (CONFIDENCE, {"error_prob": 0.1, "max_queries": 3}),
+        (CONFIDENCE, {"price": 0.1}),
+        (BUDGET, {"budget": 3}),
+        (BUDGET, {"error_prob": 0.1}),
+    ):
+        with pytest.raises(OperatingPointError, match=f"trained for {objective} alone"):
+            objective.serve(4, **request)
