@@ -104,11 +104,10 @@ def test_each_network_reads_its_own_histories():
 
 
 def test_it_refuses_another_regime():
-    for objective, request in ((CONFIDENCE, {"budget": 2}), (BUDGET, {"price": 0.1})):
+    budget, price = OperatingPoint.at(4, budget=2), OperatingPoint.at(4, price=0.1)
+    for objective, point in ((CONFIDENCE, budget), (BUDGET, price)):
         with pytest.raises(OperatingPointError, match=f"trained for {objective} alone"):
-            PaperExplorer(nets_for(objective)).init(
-                SPEC, OperatingPoint.at(4, **request), jnp.zeros(1)
-            )
+            PaperExplorer(nets_for(objective)).init(SPEC, point, jnp.zeros(1))
 
 
 @pytest.mark.parametrize(

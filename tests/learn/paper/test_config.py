@@ -17,7 +17,7 @@ from icpe.tasks import BinarySearch, DeterministicBandit, GaussianBandit
         ({"budget": -1}, "budget must be at least 0; got -1"),
         ({"query_period": 0}, "query_period must be at least 1; got 0"),
         ({"min_cost": 0.0}, "min_cost must be a positive finite number; got 0.0"),
-        ({"initial_cost": 1e-5}, "initial_cost must be at least min_cost 0.0001"),
+        ({"initial_cost": 1e-5}, "initial_cost must be at least min_cost 0.005"),
         ({"dropout": 1.0}, "dropout must be at least 0 and less than 1; got 1.0"),
         ({"discount": 1.5}, "discount must be between 0.0 and 1.0; got 1.5"),
         ({"replay_size": 100}, "replay_size must be a multiple of batch_size 256"),

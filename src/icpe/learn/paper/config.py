@@ -60,12 +60,16 @@ class PaperConfig:
     """Fraction of training over which that probability falls."""
     greedy_fraction: float = 0.25
     """Part of a batch that never explores; its accuracy moves the cost."""
-    initial_cost: float = 0.01
+    initial_cost: float = 0.03
     """Fixed confidence: price of a query at first, 1 / lambda in the paper."""
-    min_cost: float = 1e-4
-    """Fixed confidence: the price never falls below this."""
+    min_cost: float = 0.005
+    """Fixed confidence: the price never falls below this; where queries are almost
+    free, none is worth more than another."""
     dual_rate: float = 2e-3
     """Fixed confidence: step size of the price."""
+    dual_start: float = 0.3
+    """Fixed confidence: fraction of training before which the price stays as it is,
+    since the accuracy of untrained networks says nothing about it."""
     dropout: float = 0.0
     """Probability of dropping out in embeddings, attention and residuals."""
     width: int = 128
@@ -163,4 +167,5 @@ _FRACTIONS = (
     "exploration_anneal",
     "greedy_fraction",
     "dual_rate",
+    "dual_start",
 )

@@ -151,7 +151,9 @@ class PaperLearner(eqx.Module):
         surplus = accuracy - 1.0 + config.error_prob
         count = iteration * config.updates_per_iteration
         rate = config.dual_rate * self._falling(count)
-        return jnp.maximum(config.min_cost, cost + rate * surplus)
+        moved = jnp.maximum(config.min_cost, cost + rate * surplus)
+        started = iteration >= config.dual_start * config.num_iterations
+        return jnp.where(started, moved, cost)
 
     def learn(
         self,
