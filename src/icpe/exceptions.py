@@ -26,7 +26,7 @@ class MissingExtraError(IcpeError, ImportError):
 
 
 class DataError(IcpeError, RuntimeError):
-    """A data set is missing, damaged or malformed; the message says what to put where."""
+    """A data set is missing or damaged; the message says what to put where."""
 
 
 class ArtifactError(IcpeError, ValueError):

@@ -1,0 +1,351 @@
+"""Rewarded by a frozen classifier: the paper's explorer of pictures, and Deep CMAB.
+
+Both learn the value of uncovering a tile when the reward of a step is the rise of the
+classifier's probability of the truth. These rises add up to the final probability, so
+with discount 1 the best policy is the one for the final probability alone (Ng, Harada
+and Russell 1999): the paper's objective. With discount 0 it is the marginal gain that
+the contextual bandit predicts.
+"""
+
+import dataclasses
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import optax
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from icpe.explorers.pictures import (
+    AbstractChooser,
+    Believed,
+    ClassifierExplorer,
+    RedirectedExplorer,
+    ThompsonChooser,
+)
+from icpe.explorers.pictures.choosers import best_allowed
+from icpe.explorers.pictures.classified import picture_layout
+from icpe.explorers.stopping import random_query
+from icpe.learn.behavior import TrainingPoint
+from icpe.learn.pictures.loop import (
+    Trained,
+    descend,
+    optimizer,
+    polyak,
+    run_updates,
+)
+from icpe.nets.pictures import MaskedPictureNet, PictureClassifier, seen_picture
+from icpe.nets.tokens import Summary
+from icpe.progress import AbstractProgress
+from icpe.rollout import rollout
+from icpe.tasks.patches import Patches
+from icpe.types import (
+    Index,
+    OperatingPoint,
+    PRNGKey,
+    Regime,
+    Scalar,
+    check_at_least,
+    check_between,
+    check_positive,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class ConfidenceConfig:
+    """How an explorer is trained on a frozen classifier's confidence.
+
+    An update plays `batch_size` episodes, remembers them, and makes a gradient step on
+    `minibatch_size` remembered ones.
+    """
+
+    num_updates: int = 20_000
+    """Updates in all."""
+    batch_size: int = 256
+    """Episodes played before each gradient step."""
+    minibatch_size: int = 512
+    """Episodes in a gradient step."""
+    replay_size: int = 32_768
+    """Episodes remembered; a multiple of batch_size."""
+    learning_rate: float = 5e-4
+    """Peak step size of Adam."""
+    discount: float = 1.0
+    """1 for the final confidence, 0 for the marginal gain alone."""
+    trace_decay: float = 0.8
+    """Lambda of the Watkins returns."""
+    thompson: bool = False
+    """Choose by dropout, in training and in use, and not by epsilon-greedy."""
+    exploration_high: float = 0.4
+    """Largest share of random tiles in an episode."""
+    exploration_low: float = 0.01
+    """Smallest share of random tiles in an episode."""
+    target_rate: float = 0.01
+    """Polyak rate of the averaged network, which is used."""
+    channels: int = 16
+    """Channels of the first convolution."""
+    width: int = 256
+    """Width of the hidden layers."""
+    bfloat16: bool = False
+    """Convolve in bfloat16."""
+    seed: int = 0
+    """Seed of everything random."""
+
+    def __post_init__(self):
+        for name in (
+            "num_updates",
+            "batch_size",
+            "minibatch_size",
+            "channels",
+            "width",
+        ):
+            check_at_least(name, getattr(self, name), 1)
+        check_at_least("replay_size", self.replay_size, self.batch_size)
+        check_positive("learning_rate", self.learning_rate)
+        for name in ("discount", "trace_decay", "target_rate"):
+            check_between(name, getattr(self, name), 0.0, 1.0)
+        check_between("exploration_high", self.exploration_high, 0.0, 1.0)
+        check_between("exploration_low", self.exploration_low, 1e-6, 1.0)
+
+
+class Memory(eqx.Module):
+    """Episodes, and the classifier's probability of the truth along them."""
+
+    queries: Int[Array, "*episodes steps"]
+    outcomes: Float[Array, "*episodes steps+1 outcome"]
+    confidence: Float[Array, "*episodes steps+1"]
+
+
+class _State(eqx.Module):
+    net: MaskedPictureNet
+    averaged: MaskedPictureNet
+    optimizer: optax.OptState
+    memory: Memory
+
+
+class EpsilonChooser(AbstractChooser):
+    """The tile of largest value, or a random one at the episode's exploration rate."""
+
+    net: MaskedPictureNet
+
+    def init(self, operating_point: OperatingPoint) -> Scalar:
+        """Keeps the exploration rate."""
+        assert isinstance(operating_point, TrainingPoint)
+        return operating_point.exploration
+
+    def choose(
+        self,
+        kept: Scalar,
+        believed: Believed,
+        query_mask: Bool[Array, "queries"],
+        *,
+        key: PRNGKey,
+    ) -> Index:
+        """The greedy tile, disturbed."""
+        explore_key, query_key = jr.split(key)
+        greedy = best_allowed(self.net(believed.seen), query_mask)
+        explore = jr.uniform(explore_key) < kept
+        return jnp.where(explore, random_query(query_mask, key=query_key), greedy)
+
+
+def new_value_net(
+    family: Patches, config: ConfidenceConfig, *, key: PRNGKey
+) -> MaskedPictureNet:
+    """An untrained network that values every tile."""
+    grid, tile = picture_layout(family.spec)
+    return MaskedPictureNet(
+        grid,
+        tile,
+        family.spec.num_queries,
+        channels=config.channels,
+        width=config.width,
+        bfloat16=config.bfloat16,
+        key=key,
+    )
+
+
+def fit_confidence(
+    family: Patches,
+    classifier: PictureClassifier,
+    config: ConfidenceConfig,
+    *,
+    time_limit: float = math.inf,
+    progress: AbstractProgress | None = None,
+) -> Trained:
+    """Trains the values of tiles for a frozen classifier, over whole episodes.
+
+    Raises:
+        TrainingDivergedError: the loss became NaN or infinite.
+    """
+    net_key, key = jr.split(jr.key(config.seed))
+    net = new_value_net(family, config, key=net_key)
+    adam = optimizer()
+    num_slots = config.replay_size // config.batch_size
+
+    def update(state: _State, step, fraction, *, key: PRNGKey):
+        play_key, sample_key, drop_key = jr.split(key, 3)
+        new = play(family, classifier, state.net, config, key=play_key)
+        slot = (step % num_slots) * config.batch_size
+        memory = jax.tree.map(
+            lambda ring, new: lax.dynamic_update_slice_in_dim(ring, new, slot, 0),
+            state.memory,
+            new,
+        )
+        filled = jnp.minimum(step + 1, num_slots) * config.batch_size
+        index = jr.randint(sample_key, (config.minibatch_size,), 0, filled)
+        batch = jax.tree.map(lambda ring: ring[index], memory)
+        drop_keys = jr.split(drop_key, config.minibatch_size)
+        loss_fn = lambda net: value_loss(  # noqa: E731
+            net, state.averaged, batch, family.spec.num_queries, config, keys=drop_keys
+        )
+        loss, gradient = eqx.filter_value_and_grad(loss_fn)(state.net)
+        direction, adam_state = adam.update(gradient, state.optimizer)
+        net = descend(state.net, direction, config.learning_rate, step, fraction)
+        averaged = polyak(state.averaged, net, config.target_rate)
+        return _State(net, averaged, adam_state, memory), loss
+
+    like = eqx.filter_eval_shape(
+        lambda key: play(family, classifier, net, config, key=key), key
+    )
+    slots = num_slots * config.batch_size
+    memory = jax.tree.map(
+        lambda leaf: jnp.zeros((slots, *leaf.shape[1:]), leaf.dtype), like
+    )
+    optimizer_state = adam.init(eqx.filter(net, eqx.is_array))
+    state, done, seconds, losses = run_updates(
+        update,
+        _State(net, jax.tree.map(jnp.copy, net), optimizer_state, memory),
+        config.num_updates,
+        key=key,
+        label="tiles by confidence",
+        time_limit=time_limit,
+        progress=progress,
+    )
+    return Trained(state.averaged, done, seconds, losses)
+
+
+def play(
+    family: Patches,
+    classifier: PictureClassifier,
+    net: MaskedPictureNet,
+    config: ConfidenceConfig,
+    *,
+    key: PRNGKey,
+) -> Memory:
+    """Episodes of the exploring network, each with its own exploration rate."""
+    size, spec = config.batch_size, family.spec
+    chooser = ThompsonChooser(net) if config.thompson else EpsilonChooser(net)
+    explorer = RedirectedExplorer(ClassifierExplorer(classifier, spec), chooser)
+    points = TrainingPoint(
+        price=jnp.zeros(size),
+        error_prob=jnp.zeros(size),
+        max_queries=jnp.full(size, spec.horizon, jnp.int32),
+        regime=Regime.BUDGET,
+        exploration=jnp.geomspace(
+            config.exploration_high, config.exploration_low, size
+        ),
+    )
+    transcript = rollout(
+        explorer, family, points, keys=jr.split(key, size), full_length=True
+    )
+    history = transcript.history
+    grid, tile = picture_layout(spec)
+
+    def confidence(seen: Summary, truth: Index) -> Scalar:
+        logits = classifier(seen_picture(seen, grid, tile))
+        return jax.nn.softmax(logits)[truth]
+
+    seen = jax.vmap(seen_along, in_axes=(0, 0, None))(
+        history.queries, history.outcomes, spec.num_queries
+    )
+    return Memory(
+        history.queries,
+        history.outcomes,
+        jax.vmap(jax.vmap(confidence, in_axes=(0, None)))(
+            seen, transcript.ending.hypothesis
+        ),
+    )
+
+
+def seen_along(
+    queries: Int[Array, "steps"],
+    outcomes: Float[Array, "steps+1 outcome"],
+    num_queries: int,
+) -> Summary:
+    """What was seen before each query and after the last."""
+    query = jnp.concatenate(
+        [jnp.zeros((1, num_queries)), jax.nn.one_hot(queries, num_queries)]
+    )
+    return Summary(
+        counts=jnp.cumsum(query, axis=0),
+        sums=jnp.cumsum(query[:, :, None] * outcomes[:, None, :], axis=0),
+    )
+
+
+def value_loss(
+    net: MaskedPictureNet,
+    averaged: MaskedPictureNet,
+    batch: Memory,
+    num_queries: int,
+    config: ConfidenceConfig,
+    *,
+    keys,
+) -> Float[Array, ""]:
+    """Mean squared error of the values of the tiles that were uncovered."""
+
+    def one(episode: Memory, key: PRNGKey):
+        seen = seen_along(episode.queries, episode.outcomes, num_queries)
+        if config.thompson:
+            rate_key, drop_key = jr.split(key)
+            rate = jr.uniform(rate_key)
+            drop_keys = jr.split(drop_key, episode.confidence.shape[0])
+            online = jax.vmap(lambda s, k: net(s, dropout=rate, key=k))(seen, drop_keys)
+        else:
+            online = jax.vmap(net)(seen)
+        rewards = jnp.diff(episode.confidence)
+        targets = rewards
+        if config.discount:
+            targets = lambda_returns(
+                lax.stop_gradient(online),
+                jax.vmap(averaged)(seen),
+                episode.queries,
+                rewards,
+                discount=config.discount,
+                trace_decay=config.trace_decay,
+            )
+        chosen = jnp.take_along_axis(online[:-1], episode.queries[:, None], axis=1)
+        return jnp.mean(jnp.square(chosen[:, 0] - targets))
+
+    return jnp.mean(jax.vmap(one)(batch, keys))
+
+
+def lambda_returns(
+    online: Float[Array, "steps+1 queries"],
+    target: Float[Array, "steps+1 queries"],
+    queries: Int[Array, "steps"],
+    rewards: Float[Array, "steps"],
+    *,
+    discount: float,
+    trace_decay: float,
+) -> Float[Array, "steps"]:
+    """Watkins lambda-returns with double Q over one episode of known length.
+
+    G_t = r_t + discount * ((1 - l_t) V_{t+1} + l_t G_{t+1}), with l_t = trace_decay
+    where the next query is the greedy one and 0 elsewhere; V = 0 after the last.
+    """
+    greedy = jnp.argmax(online, axis=1)
+    value = jnp.take_along_axis(target, greedy[:, None], axis=1)[:, 0]
+    value = value.at[-1].set(0.0)
+    follows = jnp.append(queries[1:] == greedy[1:-1], False)
+    trace = jnp.where(follows, trace_decay, 0.0)
+
+    def backward(later, given):
+        reward, value, trace = given
+        now = reward + discount * ((1.0 - trace) * value + trace * later)
+        return now, now
+
+    _, returns = lax.scan(
+        backward, jnp.zeros(()), (rewards, value[1:], trace), reverse=True
+    )
+    return returns
