@@ -1,0 +1,107 @@
+"""Accuracy against the number of regions looked at, distinct ones counted once."""
+
+import dataclasses
+from typing import Any
+
+import jax.random as jr
+import numpy as np
+from jaxtyping import Bool, Int
+
+from icpe.evaluate.adaptivity import Selections
+from icpe.explorers.base import AbstractExplorer
+from icpe.rollout import rollout_chunks
+from icpe.tasks.base import AbstractTaskFamily
+from icpe.theory.intervals import clopper_pearson
+from icpe.types import OperatingPoint
+
+
+@dataclasses.dataclass(frozen=True)
+class RegionScore:
+    """How often an explorer is right, and how many regions it looks at.
+
+    Attributes:
+        accuracy: share of right answers, with its exact 95 % interval.
+        accuracy_interval: the interval of Clopper and Pearson.
+        mean_regions: mean number of distinct queries of an episode.
+        mean_regions_error: its standard error.
+        mean_queries: mean number of queries, repeated ones counted again.
+        episodes: number of episodes.
+        selections: what was asked under each truth.
+    """
+
+    accuracy: float
+    accuracy_interval: tuple[float, float]
+    mean_regions: float
+    mean_regions_error: float
+    mean_queries: float
+    episodes: int
+    selections: Selections
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-compatible values."""
+        fields = {
+            field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+        }
+        return {**fields, "selections": self.selections.to_dict()}
+
+
+def score_regions(
+    explorer: AbstractExplorer,
+    family: AbstractTaskFamily,
+    operating_point: OperatingPoint,
+    *,
+    episodes: int = 10_000,
+    seed: int = 0,
+    chunk_size: int | None = None,
+) -> RegionScore:
+    """Plays fresh episodes; those of one seed are the same for all explorers."""
+    spec = family.spec
+    correct, regions, queries, selections = [], [], [], []
+    for chunk in rollout_chunks(
+        explorer,
+        family,
+        operating_point,
+        episodes,
+        key=jr.key(seed),
+        chunk_size=chunk_size,
+    ):
+        asked = np.asarray(chunk.history.queries)
+        truths = np.asarray(chunk.ending.hypothesis)
+        correct.append(np.asarray(chunk.ending.correct))
+        regions.append(num_distinct(asked, spec.num_queries))
+        queries.append((asked >= 0).sum(axis=1))
+        selections.append(
+            Selections.of(asked, truths, spec.num_queries, spec.num_hypotheses)
+        )
+    return _score(
+        np.concatenate(correct),
+        np.concatenate(regions),
+        np.concatenate(queries),
+        sum(selections[1:], selections[0]),
+    )
+
+
+def num_distinct(
+    queries: Int[np.ndarray, "episodes steps"], num_queries: int
+) -> Int[np.ndarray, "episodes"]:
+    """Distinct queries of each episode; negative ones were not made."""
+    return (queries[:, :, None] == np.arange(num_queries)).any(axis=1).sum(axis=1)
+
+
+def _score(
+    correct: Bool[np.ndarray, "episodes"],
+    regions: Int[np.ndarray, "episodes"],
+    queries: Int[np.ndarray, "episodes"],
+    selections: Selections,
+) -> RegionScore:
+    number = len(correct)
+    low, high = clopper_pearson(int(correct.sum()), number)
+    return RegionScore(
+        accuracy=float(correct.mean()),
+        accuracy_interval=(float(low), float(high)),
+        mean_regions=float(regions.mean()),
+        mean_regions_error=float(regions.std() / np.sqrt(number)),
+        mean_queries=float(queries.mean()),
+        episodes=number,
+        selections=selections,
+    )
