@@ -25,12 +25,12 @@ else:
 
 SUFFIXES = (".svg", ".png", ".pdf")
 # Okabe and Ito's palette, told apart by color-blind readers; markers differ as well.
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_INK = "#444444"
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+INK = "#444444"
 _TITLE_WIDTH = 64
 _SHOWN_TAIL = 0.005
-_SUBTITLE: Any = {"fontsize": 9, "color": _INK, "loc": "left"}
+_SUBTITLE: Any = {"fontsize": 9, "color": INK, "loc": "left"}
 
 
 def comparison_figure(
@@ -46,9 +46,8 @@ def comparison_figure(
         reports: one report per explorer, at the operating point of interest.
         curves: for each explorer its reports at several operating points.
     """
-    figure_type = _figure_type()
     with_survival = any(report.budget is None for report in reports)
-    figure = figure_type(
+    figure = figure_type()(
         figsize=(9.6 if with_survival else 5.6, 4.2), layout="constrained"
     )
     axes = figure.subplots(1, 1 + with_survival, squeeze=False)[0]
@@ -59,7 +58,7 @@ def comparison_figure(
         axes[1].set_title(f"at {_describe_request(reports[0])}", **_SUBTITLE)
     title = textwrap.shorten(reports[0].title, 2 * _TITLE_WIDTH, placeholder=" ...")
     lines = textwrap.fill(title, _TITLE_WIDTH * len(axes))
-    figure.suptitle(lines, fontsize=10, color=_INK)
+    figure.suptitle(lines, fontsize=10, color=INK)
     return figure
 
 
@@ -70,7 +69,7 @@ def draw_accuracy(
 ) -> None:
     """Draws accuracy (with 95 % intervals) against mean queries, one line each."""
     for i, (name, reports) in enumerate(curves.items()):
-        color, marker = _COLORS[i % len(_COLORS)], _MARKERS[i % len(_MARKERS)]
+        color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
         if not reports:
             continue
         chain = sorted(reports, key=lambda report: report.mean_queries)
@@ -101,7 +100,7 @@ def draw_accuracy(
     axes.set_xlabel("mean number of queries")
     axes.set_ylabel("accuracy")
     axes.set_xlim(left=0)
-    _tidy(axes)
+    tidy(axes)
     _name_lines(axes, "lower right")
 
 
@@ -115,7 +114,7 @@ def draw_survival(axes: Axes, reports: Sequence[Report]) -> None:
             range(len(report.survival)),
             report.survival,
             where="post",
-            color=_COLORS[i % len(_COLORS)],
+            color=COLORS[i % len(COLORS)],
             lw=1.5,
             label=report.explorer,
         )
@@ -124,23 +123,23 @@ def draw_survival(axes: Axes, reports: Sequence[Report]) -> None:
     last = [int(np.sum(np.array(r.survival) > _SHOWN_TAIL)) for r in reports]
     axes.set_xlim(0, 1.1 * max(last, default=1) + 1)
     axes.set_ylim(0, 1.02)
-    _tidy(axes)
+    tidy(axes)
     _name_lines(axes, "upper right")
 
 
 def regret_figure(reports: Sequence[RegretReport]) -> Figure:
     """Mean regret against the number of pulls, one line per explorer."""
-    figure = _figure_type()(figsize=(5.6, 4.2), layout="constrained")
+    figure = figure_type()(figsize=(5.6, 4.2), layout="constrained")
     axes = figure.subplots()
     for i, report in enumerate(reports):
         pulls = range(1, report.horizon + 1)
-        color = _COLORS[i % len(_COLORS)]
+        color = COLORS[i % len(COLORS)]
         axes.plot(pulls, report.curve, color=color, lw=1.5, label=report.explorer)
     axes.set_xlabel("number of pulls")
     axes.set_ylabel("mean regret")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
-    _tidy(axes)
+    tidy(axes)
     axes.legend(loc="upper left", frameon=False, labelcolor="linecolor", fontsize=9)
     return figure
 
@@ -171,7 +170,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def check_plot_path(path: Path) -> None:
     """Raises unless a figure could be written there; call it before long work."""
-    _figure_type()
+    figure_type()
     if path.suffix.lower() not in SUFFIXES:
         raise InvalidParameterError(
             f"A figure's file must end in {', '.join(SUFFIXES)}; got {str(path)!r}."
@@ -202,7 +201,8 @@ def _unwritable(path: Path, error: OSError) -> InvalidParameterError:
     )
 
 
-def _figure_type() -> type[Figure]:
+def figure_type() -> type[Figure]:
+    """matplotlib's figure, or an error that says how to install it."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -212,11 +212,12 @@ def _figure_type() -> type[Figure]:
     return Figure
 
 
-def _tidy(axes: Axes) -> None:
+def tidy(axes: Axes) -> None:
+    """The look that all axes share."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="#e6e6e6", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.tick_params(colors=_INK, labelsize=9)
+    axes.tick_params(colors=INK, labelsize=9)
     axes.locator_params(axis="x", integer=True)
 
 
