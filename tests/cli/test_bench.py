@@ -25,6 +25,17 @@ def test_bench_reports_every_figure_with_its_workload(icpe):
         "tell_ms",
     ):
         assert figures[name] > 0, name
+    for name in ("update_ms", "rollout_ms", "gradient_ms", "episodes_per_second"):
+        assert figures["paper"][name] > 0, name
+    assert figures["paper"]["gradient_steps"] == 4
+    rates = figures["episodes_per_second"], figures["paper"]["episodes_per_second"]
+    assert figures["episodes_ratio"] == pytest.approx(rates[0] / rates[1])
+
+
+def test_the_race_refuses_to_take_no_time(icpe):
+    called = icpe("bench --race --race-seconds 0")
+    assert called.status == 2
+    assert "--race-seconds must be a positive finite number; got 0" in called.err
 
 
 def test_bench_refuses_an_empty_workload(icpe):

@@ -250,3 +250,34 @@ def test_binary_search_is_learned_to_its_optimum(icpe, tmp_path):
     # The optimum is 2.125; the mean of 20,000 episodes is off by 0.005.
     assert found["mean_queries"] <= 2.15
     assert found["max_queries"] == 3
+
+
+@pytest.mark.slow
+def test_the_papers_learner_makes_a_file_for_one_request(icpe, tmp_path):
+    out = tmp_path / "paper.safetensors"
+    words = SMALL.replace("--train.warmup-iterations 1 ", "")
+    called = icpe(
+        f"train binary-search {words} --learner paper --train.error-prob 0.2 "
+        f"--out {out}"
+    )
+    assert called.status == 0, called.err
+    assert "it serves error_prob=0.2 alone" in " ".join(called.out.split())
+    evaluated = icpe(f"evaluate {out} --error-prob 0.2 --episodes 8 --json")
+    assert evaluated.json["episodes"] == 8
+    refused = icpe(f"evaluate {out} --error-prob 0.1 --episodes 8")
+    assert refused.status == 2
+    assert "trained for error_prob=0.2 alone" in refused.err
+    again = icpe(f"{TRAIN} --learner paper --from {out} --out {tmp_path / 'x'}")
+    assert again.status == 2
+    assert "--from cannot be combined with --learner paper" in again.err
+
+
+def test_settings_of_one_learner_are_unknown_to_the_other(icpe, tmp_path):
+    out = tmp_path / "out.safetensors"
+    for learner, setting in (("paper", "trace-decay"), ("universal", "dual-rate")):
+        called = icpe(
+            f"train binary-search --learner {learner} --train.{setting} 0.5 "
+            f"--preset cpu --out {out}"
+        )
+        assert called.status == 2
+        assert "Training has no setting" in called.err

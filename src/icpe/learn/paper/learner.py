@@ -199,10 +199,11 @@ class PaperLearner(eqx.Module):
         losses["grad_norm"] = optax.tree.norm(gradient)
         return (eqx.apply_updates(nets, steps), optimizer), losses
 
-    def refresh(
-        self, targets: PaperNets, nets: PaperNets, updates: Int[Array, ""]
-    ) -> PaperNets:
-        """The target networks, each copied anew when its period is over."""
+    def refresh(self, targets: PyTree, nets: PyTree, updates: Int[Array, ""]) -> PyTree:
+        """The target networks, each copied anew when its period is over.
+
+        The leading axis of every array is the pair of networks, I and Q.
+        """
         periods = (self.config.inference_period, self.config.query_period)
         due = jnp.stack([updates % period == 0 for period in periods])
 
