@@ -58,7 +58,7 @@ def test_a_family_it_cannot_serve_is_refused_with_what_fits():
         make_explorer("top-two", BinarySearch())
     message = str(caught.value)
     assert "only bernoulli-bandit, deterministic-bandit, gaussian-bandit" in message
-    assert "are: exact-binary-search, information-gain, uniform" in message
+    assert "are: chernoff, exact-binary-search, information-gain" in message
 
 
 def test_a_family_that_nothing_serves_says_so():

@@ -81,7 +81,7 @@ def resolve(
 def _inner(word: str) -> str:
     """The explorer inside `WRAPPER:EXPLORER`; the word itself where there is none."""
     name, _, inner = word.partition(":")
-    if name not in WRAPPERS or _is_file(word):
+    if name not in WRAPPERS or Path(word).is_file():
         return word
     inner = inner.rpartition(_ERROR_PROB)[0] or inner
     if not inner:

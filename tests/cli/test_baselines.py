@@ -1,0 +1,67 @@
+"""`icpe baselines`, its page, and explorers that are built on another one."""
+
+from pathlib import Path
+
+import pytest
+
+from icpe.cli.baselines import baseline_cards
+from icpe.cli.baselines_page import baselines_page
+from icpe.testing.toy_artifacts import guesser
+
+PAGE = Path(__file__).parents[2] / "docs" / "baselines.md"
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "explorer.safetensors"
+    guesser(size=2).save(path)
+    return path
+
+
+def test_the_page_of_baselines_is_up_to_date():
+    """Otherwise: icpe baselines --markdown > docs/baselines.md"""
+    assert PAGE.read_text() == baselines_page(baseline_cards())
+
+
+def test_every_method_is_listed_with_families_and_where_it_comes_from(icpe):
+    cards = {card["name"]: card for card in icpe("baselines --json").json}
+    asked_for = (
+        "track-and-stop ttps ttts eb-tc lucb kl-lucb uniform-sampling tas-fg exp3-g "
+        "chernoff naghshvar-javidi uniform successive-rejects sequential-halving i-dpt "
+        "i-ids ucb thompson gaussian-ids explore-then-commit"
+    )
+    assert set(asked_for.split()) <= set(cards)
+    assert all(card["families"] and card["guarantee"] for card in cards.values())
+    assert cards["kl-lucb"]["families"] == ["bernoulli-bandit"]
+    assert cards["i-dpt"]["is_wrapper"]
+    assert "budget" in cards["successive-rejects"]["serves"]
+
+
+def test_a_method_that_cannot_serve_a_family_names_those_that_can(icpe):
+    called = icpe("evaluate kl-lucb --family gaussian-bandit --error-prob 0.1")
+    assert called.status == 2
+    assert "only bernoulli-bandit" in called.err
+    assert "are: eb-tc, gaussian-ids, information-gain, lucb" in called.err
+
+
+def test_an_explorer_is_built_on_the_belief_of_a_file(icpe, file):
+    called = icpe(f"evaluate i-dpt:{file} --budget 2 --episodes 32 --json")
+    assert called.status == 0, called.err
+    assert called.json["explorer"] == f"i-dpt:{file}"
+    assert called.json["family"]["name"] == "binary-search"
+    assert called.json["mean_queries"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("i-dpt --family binary-search", "write i-dpt:FILE"),
+        ("i-dpt:nobody --family binary-search", "There is no explorer 'nobody'"),
+        ("i-dpt:uniform,error_prob=0.1 --family binary-search", "does not take"),
+        ("i-ids:uniform --family feedback-graph", "it can serve bernoulli-bandit"),
+    ],
+)
+def test_what_an_explorer_is_built_on_must_make_sense(icpe, words, sentence):
+    called = icpe(f"evaluate {words} --error-prob 0.1")
+    assert called.status == 2
+    assert sentence in called.err
