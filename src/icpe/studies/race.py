@@ -115,8 +115,7 @@ def race(
         paper_preset(machine, goal.family),
         error_prob=_STRICTER * (1.0 - goal.accuracy),
         budget=0,
-        **networks,
-        **given,
+        **{**networks, **given},
     )
     first, second = (
         _run("universal", ours, goal, time_limit, progress),
