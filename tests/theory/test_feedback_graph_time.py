@@ -1,3 +1,4 @@
+import time
 from typing import Any, cast
 
 import cvxpy
@@ -8,6 +9,7 @@ import pytest
 
 from icpe.theory.characteristic_time import gaussian_characteristic_time
 from icpe.theory.feedback_graph_time import feedback_graph_time
+from icpe.theory.graph_game import Game, play_graph_game
 
 NOISE = 0.2
 
@@ -68,6 +70,41 @@ def test_time_agrees_with_convex_programming(graph):
         assert float(got.time) == pytest.approx(oracle(means, graph), rel=1e-6)
         assert float(jnp.sum(got.proportions)) == pytest.approx(1.0, rel=1e-12)
         assert float(jnp.min(got.proportions)) >= 0.0
+
+
+@pytest.mark.slow
+def test_times_agree_on_two_hundred_random_instances():
+    """To 1e-6. The proportions need not be unique, but must attain the time."""
+    rng = np.random.default_rng(7)
+    kinds = [star, ring, clique, sparse]
+    for i in range(200):
+        size = int(rng.integers(4, 9))
+        graph, means = kinds[i % 4](size), rng.uniform(size=size)
+        got = feedback_graph_time(jnp.asarray(means), jnp.asarray(graph), NOISE)
+        assert float(got.time) == pytest.approx(oracle(means, graph), rel=1e-6)
+        seen = np.asarray(got.proportions) @ graph
+        best = int(np.argmax(means))
+        rates = (means[best] - means) ** 2 / (2 * NOISE**2)
+        shared = seen[best] * seen / (seen[best] + seen)
+        attained = np.delete(rates * shared, best).min()
+        assert attained * float(got.time) == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_thousand_cheap_decisions_take_less_than_fifty_microseconds_each():
+    """The steps that tracking makes at every query, for 14 arms."""
+    with jax.enable_x64(False):
+        graph = jnp.asarray(clique(14), jnp.float32)
+        means = jnp.asarray(np.random.default_rng(0).uniform(size=(1000, 14)))
+        game = Game.start(14, 14, jnp.float32)
+        play = jax.jit(jax.vmap(lambda m: play_graph_game(game, m, graph, NOISE)))
+        play(means).proportions.block_until_ready()
+        seconds = []
+        for _ in range(7):
+            start = time.perf_counter()
+            play(means).proportions.block_until_ready()
+            seconds.append(time.perf_counter() - start)
+    assert min(seconds) / 1000 < 50e-6
 
 
 def test_the_identity_graph_is_the_ordinary_bandit():
