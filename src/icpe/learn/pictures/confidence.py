@@ -307,10 +307,10 @@ def value_loss(
         targets = rewards
         if config.discount:
             targets = lambda_returns(
-                lax.stop_gradient(online),
-                jax.vmap(averaged)(seen),
                 episode.queries,
                 rewards,
+                lax.stop_gradient(online),
+                jax.vmap(averaged)(seen),
                 discount=config.discount,
                 trace_decay=config.trace_decay,
             )
@@ -321,10 +321,10 @@ def value_loss(
 
 
 def lambda_returns(
-    online: Float[Array, "steps+1 queries"],
-    target: Float[Array, "steps+1 queries"],
     queries: Int[Array, "steps"],
     rewards: Float[Array, "steps"],
+    online: Float[Array, "steps+1 queries"],
+    target: Float[Array, "steps+1 queries"],
     *,
     discount: float,
     trace_decay: float,

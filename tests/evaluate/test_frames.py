@@ -1,0 +1,99 @@
+"""Episodes on pictures: canvas, strip, animation, and their figures."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from icpe.evaluate.adaptivity_plots import (
+    chord_figure,
+    heat_map_figure,
+    num_chords,
+    num_tests,
+    region_curves_figure,
+)
+from icpe.evaluate.frames import picture_of, save_animation, strip_figure
+from icpe.evaluate.regions import num_distinct
+from icpe.evaluate.watch import Episode, Step
+from icpe.exceptions import InvalidParameterError, UnsupportedError
+from icpe.tasks import Patches, TwoPullBandit
+
+SPEC = Patches(images="drawn-digits", patch_size=14).spec
+
+
+def episode():
+    beliefs = [np.eye(10)[3] * 0.5 + 0.05, np.eye(10)[7]]
+    outcomes = [np.full(196, 1.0), np.full(196, 0.5)]
+    steps = (Step(2, outcomes[0], beliefs[0]), Step(1, outcomes[1], beliefs[1]))
+    return Episode(SPEC, steps, recommendation=7, truth=7)
+
+
+def test_the_canvas_shows_what_was_seen_where_it_lies():
+    canvas = episode().canvas(1)
+    assert (canvas[14:, :14] == 1.0).all()
+    assert np.isnan(canvas[:14]).all() and np.isnan(canvas[14:, 14:]).all()
+    assert (episode().canvas(2)[:14, 14:] == 0.5).all()
+
+
+def test_hidden_tiles_are_blue_and_seen_ones_gray():
+    picture = picture_of(episode(), 2)
+    red, green, blue = picture[0, 0]
+    assert blue > green > red
+    assert picture[20, 3].tolist() == [255] * 3
+    assert picture[3, 20].tolist() == [128] * 3
+
+
+def test_frames_need_a_picture():
+    strange = Episode(TwoPullBandit().spec, (), 0, 0)
+    with pytest.raises(UnsupportedError, match="tiles of a picture"):
+        picture_of(strange, 0)
+
+
+def test_the_strip_has_a_frame_for_every_step_and_the_belief_below():
+    figure = strip_figure(episode(), columns=2)
+    drawn = [axes for axes in figure.axes if axes.images]
+    assert [axes.get_title() for axes in drawn] == ["start", "patch 1", "patch 2"]
+    assert drawn[1].get_xlabel().startswith("3 0.55")
+    assert drawn[2].get_xlabel().startswith("7 1.00")
+
+
+def test_the_animation_has_a_frame_for_every_step(tmp_path):
+    path = tmp_path / "episode.gif"
+    save_animation(episode(), path, scale=2, milliseconds=100)
+    with Image.open(path) as image:
+        assert getattr(image, "n_frames") == 3  # noqa: B009
+        assert image.size == (56, 56 + 40)
+        assert image.info["duration"] == 100
+        image.seek(2)
+        assert image.info["duration"] == 300
+    with pytest.raises(InvalidParameterError, match=r"\.gif"):
+        save_animation(episode(), tmp_path / "episode.png")
+
+
+def test_chords_join_the_pairs_that_are_not_told_apart():
+    p_values = np.array(
+        [[np.nan, 0.2, 0.01], [0.2, np.nan, np.nan], [0.01, np.nan, np.nan]]
+    )
+    assert (num_chords(p_values), num_tests(p_values)) == (1, 2)
+    (axes,) = chord_figure({"it": p_values}, "abc").axes
+    assert len(axes.patches) == 1
+    assert axes.get_title() == "it: 1 of 2"
+    heat = heat_map_figure({"it": p_values}, "abc").axes[0]
+    assert "1 of 2" in heat.get_title()
+    shown = heat.images[0].get_array()
+    assert shown is not None and np.ma.count(shown) == 4
+
+
+def test_curves_have_one_line_each_and_the_limit():
+    row = {"mean_regions": 1.5, "accuracy": 0.4, "accuracy_interval": (0.3, 0.5)}
+    later = {"mean_regions": 3.0, "accuracy": 0.6, "accuracy_interval": (0.5, 0.7)}
+    curves = {"one": [later, row], "other": [row]}
+    axes = region_curves_figure(curves, limit=0.9, dashed=["other"]).axes[0]
+    one, other, limit = axes.lines
+    assert np.asarray(one.get_xdata()).tolist() == [1.5, 3.0]
+    assert other.get_linestyle() == "--"
+    assert np.asarray(limit.get_ydata()).tolist() == [0.9, 0.9]
+
+
+def test_a_region_counts_once():
+    queries = np.array([[0, 0, 3, -1], [1, 2, 3, 0], [-1, -1, -1, -1]])
+    assert num_distinct(queries, 4).tolist() == [2, 4, 0]
