@@ -77,7 +77,7 @@ class ConvolutionStack(eqx.Module):
         """Rows, columns and channels of what comes out for a picture of this size."""
         for _ in range(self.num_pools):
             rows, columns = -(-rows // 2), -(-columns // 2)
-        return rows, columns, self.layers[-1].layer.bias.shape[-1]
+        return rows, columns, self.layers[-1].layer.weight.shape[-2]
 
 
 def windows(
