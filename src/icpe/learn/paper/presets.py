@@ -1,8 +1,8 @@
 """Settings of the paper's learner that are known to work.
 
 The networks are those of the universal learner's presets, but for the summary in the
-tokens: all families but binary search have it. The paper's own have none; with
-`summary=False` they learn the same, more slowly.
+tokens: all families but binary search have it. The paper's own have none
+(`summary=False`), which takes longer to train.
 """
 
 import dataclasses
