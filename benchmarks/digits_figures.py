@@ -10,9 +10,8 @@ import argparse
 import json
 from pathlib import Path
 
-import jax.random as jr
-
 from icpe.artifact import Artifact
+from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
 from icpe.evaluate.adaptivity import Selections, pairwise_p_values
 from icpe.evaluate.adaptivity_plots import (
     chord_figure,
@@ -21,9 +20,13 @@ from icpe.evaluate.adaptivity_plots import (
     num_tests,
     region_curves_figure,
 )
-from icpe.evaluate.frames import save_animation, strip_figure
+from icpe.evaluate.frames import (
+    Frame,
+    PictureEpisode,
+    save_animation,
+    strip_figure,
+)
 from icpe.evaluate.plots import save_figure
-from icpe.evaluate.watch import Episode, watch
 from icpe.files import replacing
 
 OPEN, CLOSE = "<!-- digits -->", "<!-- end of digits -->"
@@ -88,14 +91,25 @@ def _p_values(curves: dict) -> dict:
     return found
 
 
-def _episodes(artifact: Artifact) -> dict[str, Episode]:
-    """The first right and the first wrong episode of some fixed keys."""
-    budget = min(BUDGET, artifact.family.spec.horizon)
+def _episodes(artifact: Artifact) -> dict[str, PictureEpisode]:
+    """The first right and the first wrong episode of `icpe evaluate` with seed 0."""
+    family = artifact.family
+    budget = min(BUDGET, family.spec.horizon)
     point = artifact.operating_point(budget=budget)
-    found: dict[str, Episode] = {}
-    for seed in range(200):
-        episode = watch(artifact.explorer, artifact.family, point, key=jr.key(seed))
-        found.setdefault("right" if episode.correct else "wrong", episode)
+    found: dict[str, PictureEpisode] = {}
+    for number in range(200):
+        world = SimulatedWorld(family, key=episode_key(0, number))
+        end = run_episode(
+            artifact.explorer,
+            family.spec,
+            point,
+            world,
+            key=world.explorer_key,
+            on_turn=lambda turn: None,
+        )
+        name = "right" if end.recommendation == world.truth else "wrong"
+        frames = tuple(Frame(t.query, t.outcome, t.belief) for t in end.turns)
+        found.setdefault(name, PictureEpisode(family.spec, frames, world.truth))
         if len(found) == 2:
             break
     return found

@@ -11,9 +11,14 @@ from icpe.evaluate.adaptivity_plots import (
     num_tests,
     region_curves_figure,
 )
-from icpe.evaluate.frames import picture_of, save_animation, strip_figure
+from icpe.evaluate.frames import (
+    Frame,
+    PictureEpisode,
+    picture_of,
+    save_animation,
+    strip_figure,
+)
 from icpe.evaluate.regions import num_distinct
-from icpe.evaluate.watch import Episode, Step
 from icpe.exceptions import InvalidParameterError, UnsupportedError
 from icpe.tasks import Patches, TwoPullBandit
 
@@ -23,8 +28,8 @@ SPEC = Patches(images="drawn-digits", patch_size=14).spec
 def episode():
     beliefs = [np.eye(10)[3] * 0.5 + 0.05, np.eye(10)[7]]
     outcomes = [np.full(196, 1.0), np.full(196, 0.5)]
-    steps = (Step(2, outcomes[0], beliefs[0]), Step(1, outcomes[1], beliefs[1]))
-    return Episode(SPEC, steps, recommendation=7, truth=7)
+    steps = (Frame(2, outcomes[0], beliefs[0]), Frame(1, outcomes[1], beliefs[1]))
+    return PictureEpisode(SPEC, steps, truth=7)
 
 
 def test_the_canvas_shows_what_was_seen_where_it_lies():
@@ -43,9 +48,8 @@ def test_hidden_tiles_are_blue_and_seen_ones_gray():
 
 
 def test_frames_need_a_picture():
-    strange = Episode(TwoPullBandit().spec, (), 0, 0)
     with pytest.raises(UnsupportedError, match="tiles of a picture"):
-        picture_of(strange, 0)
+        PictureEpisode(TwoPullBandit().spec, (), 0)
 
 
 def test_the_strip_has_a_frame_for_every_step_and_the_belief_below():

@@ -2,11 +2,9 @@
 
 import json
 
-import jax.random as jr
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.evaluate.watch import watch
 from icpe.studies import digits
 
 
@@ -34,6 +32,3 @@ def test_every_part_reads_what_the_earlier_ones_left(tmp_path, optax_dtypes):
     artifact = Artifact.load(tmp_path / "digits.safetensors")
     assert artifact.table is not None
     assert artifact.family == setup.without_repeats("test")
-    point = artifact.operating_point(budget=3)
-    episode = watch(artifact.explorer, artifact.family, point, key=jr.key(0))
-    assert len({step.query for step in episode.steps}) == 3

@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from icpe.exceptions import IcpeError, UnknownNameError
+from icpe.exceptions import IcpeError, InvalidParameterError, UnknownNameError
 
 COMMANDS = {
     "demo": "see the main job done, step by step",
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
-        return _dispatch(words)
+        return _dispatch(_without_data(words))
     except KeyboardInterrupt:
         _complain("Interrupted.")
         return INTERRUPTED
@@ -90,6 +90,21 @@ def _dispatch(words: list[str]) -> int:
     )
 
 
+def _without_data(words: list[str]) -> list[str]:
+    """Takes `--data FOLDER` out of the words, for those who look for data."""
+    if "--data" not in words:
+        return words
+    at = words.index("--data")
+    folder = words[at + 1] if at + 1 < len(words) else None
+    if folder is None or not os.path.isdir(folder):
+        raise InvalidParameterError(
+            "--data must be followed by a folder that exists, such as one that holds "
+            f"mnist/; got {folder or 'nothing'}."
+        )
+    os.environ["ICPE_DATA"] = folder
+    return words[:at] + words[at + 2 :]
+
+
 def _overview() -> str:
     width = max(map(len, COMMANDS))
     rows = [f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()]
@@ -102,7 +117,8 @@ def _overview() -> str:
             *rows,
             "",
             "icpe COMMAND --help describes one; icpe --version prints the version.",
-            "--debug, anywhere, shows the traceback of an error.",
+            "--debug, anywhere, shows the traceback of an error; --data FOLDER says",
+            "which folder holds mnist/.",
         ]
     )
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools as ft
+from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -40,6 +41,10 @@ class Args:
     """Show episode N of `icpe evaluate` with the same seed."""
     json: bool = False
     """Print the episode as one line of JSON instead."""
+    strip: Annotated[
+        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+    ] = None
+    """Draw a family of pictures step by step, as .png, .svg, .pdf or animated .gif."""
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
@@ -58,6 +63,7 @@ def run(args: Args) -> int:
             "--human and --json cannot be combined; leave one of them out."
         )
     cast = resolve([args.explorer], args.family, args.settings)
+    _check_strip(args, cast.family)
     request = args.request
     if request.is_empty:
         request = dataclasses.replace(request, error_prob=DEFAULT_ERROR_PROB)
@@ -95,6 +101,8 @@ def _play_with_simulator(args: Args, family, player) -> None:
         print_json(_record(args.explorer, family, end, world.truth))
     else:
         view.end(end, world.truth)
+    if args.strip is not None:
+        _draw_strip(args.strip, spec, end, world.truth)
 
 
 def _play_with_person(args: Args, family, player) -> None:
@@ -135,6 +143,38 @@ def _play_with_person(args: Args, family, player) -> None:
         console.print("\nGoodbye.")
         return
     view.end(end, truth=None)
+
+
+def _check_strip(args: Args, family) -> None:
+    """Complains now about what could not be drawn later."""
+    from icpe.evaluate.frames import PictureEpisode
+    from icpe.evaluate.plots import check_plot_path
+    from icpe.exceptions import InvalidParameterError
+    from icpe.files import check_writable
+
+    if args.strip is None:
+        return
+    if args.human:
+        raise InvalidParameterError(
+            "--human and --strip cannot be combined; leave one of them out."
+        )
+    PictureEpisode(family.spec, (), 0)
+    if args.strip.suffix.lower() == ".gif":
+        check_writable(args.strip)
+    else:
+        check_plot_path(args.strip)
+
+
+def _draw_strip(path: Path, spec, end, truth: int) -> None:
+    from icpe.evaluate.frames import Frame, PictureEpisode, save_animation, strip_figure
+    from icpe.evaluate.plots import save_figure
+
+    frames = tuple(Frame(turn.query, turn.outcome, turn.belief) for turn in end.turns)
+    episode = PictureEpisode(spec, frames, truth)
+    if path.suffix.lower() == ".gif":
+        save_animation(episode, path)
+    else:
+        save_figure(strip_figure(episode), path)
 
 
 def _record(name: str, family, end, truth: int) -> dict:

@@ -4,6 +4,7 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
+from icpe.cli.canvas import Canvas
 from icpe.cli.episode import EpisodeEnd, Turn
 from icpe.cli.terminal import bar, skyline
 from icpe.tasks.base import TaskSpec
@@ -25,15 +26,21 @@ class EpisodeView:
 
     def __init__(self, console: Console, spec: TaskSpec, *, show_query: bool = True):
         self._console, self._spec, self._show_query = console, spec, show_query
+        has_picture = bool(spec.query_grid and spec.outcome_shape)
+        self._canvas = Canvas(spec) if has_picture else None
 
     def turn(self, turn: Turn) -> None:
         """One query, its outcome and the belief after it."""
         if self._show_query:
             query = escape(self._spec.query_name(turn.query))
-            outcome = escape(describe_outcome(turn.outcome, self._spec))
-            self._console.print(
-                f"[bold]{turn.number:>3}.[/] query [cyan]{query}[/] → {outcome}"
-            )
+            line = f"[bold]{turn.number:>3}.[/] query [cyan]{query}[/]"
+            if self._canvas is None:
+                line += f" → {escape(describe_outcome(turn.outcome, self._spec))}"
+            self._console.print(line)
+        if self._canvas is not None:
+            self._canvas.uncover(turn.query, turn.outcome)
+            for line in self._canvas.lines():
+                self._console.print(f"       {line}", highlight=False)
         if turn.belief is not None:
             for line in belief_lines(turn.belief, self._spec):
                 self._console.print(f"       {line}")

@@ -4,28 +4,64 @@ Hidden tiles are blue, the newest tile has a frame, and the most probable answer
 stand below.
 """
 
+import dataclasses
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import UInt8
+from jaxtyping import Float, UInt8
 
 from icpe.evaluate.plots import Figure, figure_type
-from icpe.evaluate.watch import Episode
 from icpe.exceptions import InvalidParameterError, MissingExtraError, UnsupportedError
 from icpe.files import replacing
+from icpe.tasks.base import TaskSpec
 
 _HIDDEN = (31, 56, 92)
 _NEWEST, _NEWEST_COLOR = "#E69F00", (230, 159, 0)
 _RIGHT, _WRONG = "#009E73", "#D55E00"
 
 
-def picture_of(episode: Episode, number: int) -> UInt8[np.ndarray, "rows columns 3"]:
+class Frame(NamedTuple):
+    """A query, the tile it showed, and the belief after it (None without one)."""
+
+    query: int
+    outcome: Float[np.ndarray, "outcome"]
+    belief: Float[np.ndarray, "hypotheses"] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class PictureEpisode:
+    """What was asked and seen in an episode, and the truth.
+
+    Raises:
+        UnsupportedError: the queries are not the tiles of a picture.
+    """
+
+    spec: TaskSpec
+    steps: tuple[Frame, ...]
+    truth: int
+
+    def __post_init__(self):
+        if not (self.spec.query_grid and self.spec.outcome_shape):
+            raise UnsupportedError(
+                "Frames need a family whose queries are the tiles of a picture, such "
+                "as 'patches'; this one has none."
+            )
+
+    def canvas(self, number: int) -> Float[np.ndarray, "rows columns"]:
+        """The picture after so many steps, NaN where it is hidden."""
+        (rows, columns), (height, width) = self.spec.query_grid, self.spec.outcome_shape
+        tiles = np.full((rows * columns, height, width), np.nan)
+        for step in self.steps[:number]:
+            tiles[step.query] = step.outcome.reshape(height, width)
+        placed = tiles.reshape(rows, columns, height, width).swapaxes(1, 2)
+        return placed.reshape(rows * height, columns * width)
+
+
+def picture_of(
+    episode: PictureEpisode, number: int
+) -> UInt8[np.ndarray, "rows columns 3"]:
     """The picture after so many steps, in colors."""
-    if not episode.spec.query_grid:
-        raise UnsupportedError(
-            "Frames need a family whose queries are the tiles of a picture, such as "
-            "'patches'; this one has none."
-        )
     canvas = episode.canvas(number)
     gray = np.round(255 * np.clip(np.nan_to_num(canvas), 0, 1)).astype(np.uint8)
     picture = np.repeat(gray[..., None], 3, axis=-1)
@@ -33,7 +69,7 @@ def picture_of(episode: Episode, number: int) -> UInt8[np.ndarray, "rows columns
     return picture
 
 
-def strip_figure(episode: Episode, *, columns: int = 8) -> Figure:
+def strip_figure(episode: PictureEpisode, *, columns: int = 8) -> Figure:
     """All steps of an episode side by side, with the belief after each."""
     number = len(episode.steps)
     columns = min(columns, number + 1)
@@ -49,7 +85,7 @@ def strip_figure(episode: Episode, *, columns: int = 8) -> Figure:
 
 
 def save_animation(
-    episode: Episode, path: Path, *, scale: int = 8, milliseconds: int = 700
+    episode: PictureEpisode, path: Path, *, scale: int = 8, milliseconds: int = 700
 ) -> None:
     """Writes the episode as an animated GIF; the last frame stays three times longer.
 
@@ -82,7 +118,7 @@ def save_animation(
         )
 
 
-def _draw_frame(axis, episode: Episode, number: int) -> None:
+def _draw_frame(axis, episode: PictureEpisode, number: int) -> None:
     from matplotlib.patches import Rectangle
 
     axis.imshow(picture_of(episode, number), interpolation="nearest")
@@ -114,7 +150,7 @@ def _draw_frame(axis, episode: Episode, number: int) -> None:
 
 
 def _pixels(
-    episode: Episode, number: int, scale: int
+    episode: PictureEpisode, number: int, scale: int
 ) -> UInt8[np.ndarray, "rows columns 3"]:
     """The picture magnified, above a bar for each hypothesis."""
     magnify = np.ones((scale, scale, 1), np.uint8)
@@ -127,13 +163,13 @@ def _pixels(
     return np.concatenate([large, _bars(episode, number, large.shape[1])])
 
 
-def _place(episode: Episode, number: int) -> tuple[int, int]:
+def _place(episode: PictureEpisode, number: int) -> tuple[int, int]:
     """Row and column of the newest tile."""
     return divmod(episode.steps[number - 1].query, episode.spec.query_grid[1])
 
 
 def _bars(
-    episode: Episode, number: int, width: int
+    episode: PictureEpisode, number: int, width: int
 ) -> UInt8[np.ndarray, "rows columns 3"]:
     """The belief as bars in a field of fixed height; the truth's bar is green."""
     height, num = 40, episode.spec.num_hypotheses

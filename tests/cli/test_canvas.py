@@ -1,0 +1,49 @@
+"""The picture in the terminal, and what is said about strips and data."""
+
+import os
+
+import numpy as np
+import pytest
+
+from icpe.cli.canvas import Canvas
+from icpe.cli.main import main
+from icpe.tasks import Patches
+
+
+def test_tiles_appear_where_they_lie_in_shades_of_gray():
+    canvas = Canvas(Patches(images="drawn-digits", patch_size=14).spec)
+    assert canvas.lines() == ["·" * 28] * 14
+    tile = np.zeros((14, 14))
+    tile[:2], tile[2:4], tile[4] = 1.0, 0.5, 0.4
+    canvas.uncover(2, tile.ravel())
+    lines = canvas.lines()
+    assert lines[:7] == ["·" * 28] * 7
+    assert lines[7] == "█" * 14 + "·" * 14
+    assert lines[8] == "▒" * 14 + "·" * 14
+    assert lines[9] == "░" * 14 + "·" * 14
+    assert lines[10] == " " * 14 + "·" * 14
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--strip", "x.png"], "tiles of a picture"),
+        (["--strip", "x.png", "--human"], "--human and --strip"),
+        (["--data", "no-such-folder"], "--data must be followed by a folder"),
+        (["--data"], "got nothing"),
+    ],
+)
+def test_what_cannot_be_drawn_or_found_is_said_in_one_sentence(
+    words, complaint, capsys
+):
+    play = ["play", "uniform", "--family", "gaussian-bandit"]
+    assert main([*play, *words]) == 2
+    error = capsys.readouterr().err
+    assert complaint in error and len(error.strip().splitlines()) == 1
+
+
+def test_the_folder_of_data_is_handed_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ICPE_DATA", "elsewhere")
+    assert main(["--version", "--data", str(tmp_path)]) == 0
+    assert os.environ["ICPE_DATA"] == str(tmp_path)
+    assert capsys.readouterr().out.startswith("icpe ")
