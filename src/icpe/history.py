@@ -1,7 +1,9 @@
 """The record of one episode: queries and outcomes, padded to the horizon."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.types import Index, PyTree
@@ -22,6 +24,30 @@ class StepCount(eqx.Module):
     def next(self) -> "StepCount":
         """The count after one more step."""
         return StepCount(self.value + 1, self.bound)
+
+
+class Growing(eqx.Module):
+    """Memory with one entry per step along `axis`, counted from the end.
+
+    It starts with room for all steps; `rollout` cuts it to the bound of its step
+    counters and lets it grow with them, so that early steps touch little memory.
+    """
+
+    value: PyTree
+    axis: int = eqx.field(static=True)
+
+    def resized(self, length: int) -> "Growing":
+        """With another length, filled up by zeros."""
+
+        def resize(leaf: Array) -> Array:
+            axis = self.axis % leaf.ndim
+            missing = length - leaf.shape[axis]
+            if missing <= 0:
+                return lax.slice_in_dim(leaf, 0, length, axis=axis)
+            padding = [(0, missing if i == axis else 0) for i in range(leaf.ndim)]
+            return jnp.pad(leaf, padding)
+
+        return Growing(jax.tree.map(resize, self.value), self.axis)
 
 
 class Scratch(eqx.Module):

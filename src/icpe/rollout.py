@@ -14,7 +14,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from icpe.explorers.base import AbstractExplorer
-from icpe.history import History, Scratch, StepCount
+from icpe.history import Growing, History, Scratch, StepCount
 from icpe.tasks.base import AbstractTaskFamily, StepResult
 from icpe.types import (
     STOP,
@@ -227,11 +227,15 @@ def _segments(horizon: int) -> list[tuple[int, int]]:
 
 
 def _with_bound(state: PyTree, bound: int) -> PyTree:
-    """The state with a tighter bound in its step counters."""
+    """The state with a bound in its step counters, and memory for as many steps."""
+
+    def bounded(node):
+        if isinstance(node, StepCount):
+            return StepCount(node.value, bound)
+        return node.resized(bound + 1) if isinstance(node, Growing) else node
+
     return jax.tree.map(
-        lambda node: StepCount(node.value, bound) if _is_step_count(node) else node,
-        state,
-        is_leaf=_is_step_count,
+        bounded, state, is_leaf=lambda node: isinstance(node, StepCount | Growing)
     )
 
 

@@ -59,7 +59,7 @@ def plain(net, tokens):
         return (x - x.mean(-1, keepdims=True)) / spread * layer.weight + layer.bias
 
     def apply(layer, x):
-        return x @ layer.weight.T + layer.bias
+        return x @ layer.weight.T + (0.0 if layer.bias is None else layer.bias)
 
     def gelu(x):
         return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))

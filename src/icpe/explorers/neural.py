@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from icpe.exceptions import OperatingPointError
 from icpe.explorers.base import AbstractExplorer
-from icpe.history import History, Scratch, StepCount
+from icpe.history import Growing, History, Scratch, StepCount
 from icpe.nets.canvas import AbstractSummaryEncoder, CanvasEncoder
 from icpe.nets.encoders import AbstractOutcomeEncoder, LinearEncoder, PatchEncoder
 from icpe.nets.sequence import SequenceNet
@@ -34,7 +34,7 @@ from icpe.nets.tokens import (
     token_after,
     tokens_along,
 )
-from icpe.nets.transformer import TransformerConfig, in_compute_dtype
+from icpe.nets.transformer import TIME_AXIS, TransformerConfig, in_compute_dtype
 from icpe.tasks.base import TaskSpec
 from icpe.types import (
     STOP,
@@ -329,6 +329,7 @@ class NeuralExplorer(AbstractExplorer):
         """Reads one more query and its outcome."""
         spec = self.nets.spec
         caches, summary = state.memory.value
+        caches = caches.value
         token, summary = token_after(
             query, spec.normalize(outcome), spec.num_queries, summary
         )
@@ -356,5 +357,5 @@ class NeuralExplorer(AbstractExplorer):
             price=price,
             max_queries=max_queries,
             position=position,
-            memory=Scratch((caches, summary)),
+            memory=Scratch((Growing(caches, TIME_AXIS), summary)),
         )

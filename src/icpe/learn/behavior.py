@@ -1,5 +1,6 @@
 """How the explorer behaves while it learns: it explores, and ignores wishes to stop."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int
@@ -20,12 +21,15 @@ class TrainingPoint(OperatingPoint):
 class BehaviorExplorer(AbstractExplorer):
     """A neural explorer that makes random queries and ignores wishes to stop.
 
-    Each query is replaced by a random allowed one with the episode's exploration
-    rate; each wish to stop is ignored with probability `ignore_stop`.
+    With the episode's exploration rate a query is replaced by any allowed one, or in
+    a share `high_rank` of the cases by one of high rank, the logarithm of the rank
+    being uniform: among very many queries it matters which of the good ones is best.
+    Each wish to stop is ignored with probability `ignore_stop`.
     """
 
     explorer: NeuralExplorer
     ignore_stop: Scalar
+    high_rank: float = eqx.field(static=True, default=0.0)
 
     def init(
         self,
@@ -43,13 +47,15 @@ class BehaviorExplorer(AbstractExplorer):
     ) -> Index:
         """The inner explorer's choice, disturbed."""
         inner, exploration = state
-        explore_key, query_key, ignore_key = jr.split(key, 3)
-        noise = jr.uniform(query_key, query_mask.shape)
-        random_query = jnp.argmax(jnp.where(query_mask, noise, -1.0))
-        explore = jr.uniform(explore_key) < exploration
+        noise = jr.uniform(key, (query_mask.shape[0] + 3,))
+        whether, which, heed, noise = noise[0], noise[1], noise[2], noise[3:]
+        any_query = jnp.argmax(jnp.where(query_mask, noise, -1.0))
         greedy_query = self.explorer.best_query(inner, query_mask)
-        query = jnp.where(explore, random_query, greedy_query)
-        heeded = jr.uniform(ignore_key) >= self.ignore_stop
+        query = jnp.where(whether < exploration, any_query, greedy_query)
+        if self.high_rank:
+            high_query = _of_high_rank(inner.estimates.gain, query_mask, which)
+            query = jnp.where(whether < self.high_rank * exploration, high_query, query)
+        heeded = heed >= self.ignore_stop
         stop = self.explorer.wants_to_stop(inner, query_mask) & heeded
         return jnp.where(stop, STOP, query)
 
@@ -68,6 +74,16 @@ class BehaviorExplorer(AbstractExplorer):
         """Passed on."""
         inner: NeuralState = state[0]
         return self.explorer.log_posterior(inner)
+
+
+def _of_high_rank(
+    value: Float[Array, "queries"], allowed: Bool[Array, "queries"], uniform: Scalar
+) -> Index:
+    """The allowed query whose rank by value, from 1, is (number allowed + 1)^u."""
+    ranked = jnp.argsort(jnp.where(allowed, value, -jnp.inf), descending=True)
+    number = jnp.sum(allowed).astype(jnp.float32)
+    rank = jnp.floor((number + 1.0) ** uniform).astype(jnp.int32)
+    return ranked[jnp.maximum(rank, 1) - 1]
 
 
 def draw_points(

@@ -41,6 +41,9 @@ class TrainConfig:
     """Largest global norm of each network's gradient."""
     trace_decay: float = 0.9
     """Lambda of the Watkins returns."""
+    advantage_learning: float = 0.9
+    """Widens the gap between the best query and any other by 1 / (1 - this), so that
+    small differences survive errors of the query net."""
     target_rate: float = 0.01
     """Polyak rate of the averaged networks, which ship."""
     exploration_high: float = 0.4
@@ -49,6 +52,9 @@ class TrainConfig:
     """Smallest exploration rate in a batch."""
     exploration_anneal: float = 0.2
     """Fraction of training over which exploration falls from 1 to its spectrum."""
+    high_rank_exploration: float = 0.0
+    """Share of exploration among queries of high rank instead of all, for families
+    of very many queries."""
     ignore_stop_final: float = 0.2
     """Probability that a wish to stop is ignored, after annealing."""
     ignore_stop_anneal: float = 0.3
@@ -86,6 +92,11 @@ class TrainConfig:
                 raise InvalidParameterError(
                     f"{name} must lie in [0, 1]; got {getattr(self, name)}."
                 )
+        if not 0.0 <= self.advantage_learning < 1.0:
+            raise InvalidParameterError(
+                "advantage_learning must be at least 0 and less than 1; "
+                f"got {self.advantage_learning}."
+            )
         if not 0.0 < self.exploration_low <= self.exploration_high < 1.0:
             raise InvalidParameterError(
                 "exploration_low and exploration_high must satisfy 0 < low <= high < "
@@ -144,6 +155,7 @@ _FRACTIONS = (
     "decay_fraction",
     "trace_decay",
     "exploration_anneal",
+    "high_rank_exploration",
     "ignore_stop_final",
     "ignore_stop_anneal",
 )

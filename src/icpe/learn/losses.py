@@ -65,6 +65,7 @@ def gain_targets(
     spec: TaskSpec,
     *,
     trace_decay: float,
+    advantage_learning: float = 0.0,
 ) -> Float[Array, "steps"]:
     """Watkins lambda-returns of Q(D_t, a_t), less the value S(D_t) of stopping.
 
@@ -76,6 +77,12 @@ def gain_targets(
 
     follows the episode with weight l_t = trace_decay as long as the next query taken
     is the greedy one and stopping is not (Watkins & Dayan 1992; van Hasselt 2010).
+
+    A wasted query costs no more than its price, or nothing with budget to spare, so
+    the values of queries lie close together. From the target of a query that is not
+    the greedy one, `advantage_learning` times its shortfall max_a Q(D, a) - Q(D, a_t)
+    is subtracted, which leaves the greedy values as they are and widens the gap to
+    all others (Baird 1999; Bellemare et al., "Increasing the Action Gap", 2016).
     """
     queries = experience.queries.astype(jnp.int32)
     num_steps = queries.shape[0]
@@ -98,7 +105,11 @@ def gain_targets(
     next_value = jnp.where(ended, stop_value[1:], value[1:])
     cost = experience.price * spec.cost_array[jnp.maximum(queries, 0)]
     returns = _discounted_sum((1.0 - trace) * next_value - cost, trace)
-    return returns - stop_value[:-1]
+    taken = jnp.take_along_axis(
+        target.gain[:-1], jnp.maximum(queries, 0)[:, None], axis=1
+    )[:, 0]
+    shortfall = jnp.maximum(gain[:-1] - taken, 0.0)
+    return returns - stop_value[:-1] - advantage_learning * shortfall
 
 
 def _greedy_query(

@@ -105,7 +105,9 @@ class UniversalLearner(eqx.Module):
             config, self.family.spec, nets.prices, iteration, key=point_key
         )
         explorer = BehaviorExplorer(
-            NeuralExplorer(nets.for_play()), ignore_stop_probability(config, iteration)
+            NeuralExplorer(nets.for_play()),
+            ignore_stop_probability(config, iteration),
+            config.high_rank_exploration,
         )
         keys, points = self._spread((jr.split(episode_key, config.batch_size), points))
         transcript = rollout(explorer, self.family, points, keys=keys, full_length=True)
@@ -132,7 +134,10 @@ class UniversalLearner(eqx.Module):
         asked = (minibatch.history, minibatch.price, minibatch.max_queries)
         target = averaged.along(*asked)
         make_targets = ft.partial(
-            gain_targets, spec=self.family.spec, trace_decay=self.config.trace_decay
+            gain_targets,
+            spec=self.family.spec,
+            trace_decay=self.config.trace_decay,
+            advantage_learning=self.config.advantage_learning,
         )
 
         def loss(nets: ExplorerNets):

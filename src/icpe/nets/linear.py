@@ -14,16 +14,26 @@ from icpe.types import PRNGKey
 class Linear(eqx.Module):
     """W x + b with normal weights of variance gain² / in_size and zero bias at first.
 
+    The bias may be left out.
+
     Unlike `equinox.nn.Linear` it is told the precision at each call.
     """
 
     weight: Float[Array, "out in"]
-    bias: Float[Array, "out"]
+    bias: Float[Array, "out"] | None
 
-    def __init__(self, in_size: int, out_size: int, *, gain: float = 1.0, key: PRNGKey):
+    def __init__(
+        self,
+        in_size: int,
+        out_size: int,
+        *,
+        gain: float = 1.0,
+        use_bias: bool = True,
+        key: PRNGKey,
+    ):
         scale = gain / math.sqrt(in_size)
         self.weight = scale * jr.normal(key, (out_size, in_size))
-        self.bias = jnp.zeros(out_size)
+        self.bias = jnp.zeros(out_size) if use_bias else None
 
     def __call__(self, x: Float[Array, "in"]) -> Float[Array, "out"]:
         """In true float32, also where an accelerator would round the factors."""
@@ -37,6 +47,8 @@ class Linear(eqx.Module):
             preferred_element_type=out_dtype,
             precision=precision_of(dtype),
         )
+        if self.bias is None:
+            return product
         return product + self.bias.astype(out_dtype)
 
 

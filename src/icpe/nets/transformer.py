@@ -5,6 +5,7 @@ for one sequence and are vmapped.
 """
 
 import dataclasses
+import functools as ft
 import math
 
 import equinox as eqx
@@ -59,6 +60,8 @@ class TransformerConfig:
 
 
 KeysOrValues = Float[Array, "capacity kv_heads head"]
+TIME_AXIS = -3
+"""The axis of a cache that has one entry per token."""
 
 
 class Cache(eqx.Module):
@@ -77,7 +80,11 @@ class Heads(eqx.Module):
 
 
 class Block(eqx.Module):
-    """Pre-LN block of GPT-2: attention, then a two-layer perceptron with GELU."""
+    """Pre-LN block of GPT-2: attention, then a two-layer perceptron with GELU.
+
+    Its matrices have no biases: the shifts of the norms before them do, and summing
+    gradients of biases over all tokens takes a tenth of an update.
+    """
 
     attention_norm: eqx.nn.LayerNorm
     attend: Linear
@@ -93,17 +100,18 @@ class Block(eqx.Module):
         shrink = 1 / math.sqrt(2 * config.num_layers)
         packed = width + 2 * config.num_kv_heads * config.head_size
         self.attention_norm = eqx.nn.LayerNorm(width)
-        self.attend = Linear(width, packed, key=keys[0])
-        self.project = Linear(width, width, gain=shrink, key=keys[1])
+        linear = ft.partial(Linear, use_bias=False)
+        self.attend = linear(width, packed, key=keys[0])
+        self.project = linear(width, width, gain=shrink, key=keys[1])
         self.perceptron_norm = eqx.nn.LayerNorm(width)
-        self.expand = Linear(width, 4 * width, key=keys[2])
-        self.contract = Linear(4 * width, width, gain=shrink, key=keys[3])
+        self.expand = linear(width, 4 * width, key=keys[2])
+        self.contract = linear(4 * width, width, gain=shrink, key=keys[3])
         self.config = config
 
     def heads(self, x: Float[Array, "width"]) -> Heads:
         """Query, keys and values of one token."""
         config, dtype = self.config, self.config.compute_dtype
-        packed = self.attend.rounded(self.attention_norm(x), dtype, dtype)
+        packed = self.attend.rounded(_norm(self.attention_norm, x), dtype, dtype)
         packed = packed.reshape(-1, config.head_size)
         query, key, value = jnp.split(
             packed, [config.num_heads, config.num_heads + config.num_kv_heads]
@@ -116,8 +124,22 @@ class Block(eqx.Module):
         """The rest of the block, once attention has been paid."""
         dtype = self.config.compute_dtype
         x = x + self.project.rounded(attended.reshape(-1), dtype, jnp.float32)
-        hidden = self.expand.rounded(self.perceptron_norm(x), dtype, dtype)
-        return x + self.contract.rounded(jax.nn.gelu(hidden), dtype, jnp.float32)
+        hidden = self.expand.rounded(_norm(self.perceptron_norm, x), dtype, dtype)
+        return x + _contract(self.contract, hidden)
+
+
+# What these two compute inside is cheaper to compute again for a gradient than to
+# write to memory and to read.
+
+
+@jax.checkpoint
+def _norm(norm: eqx.nn.LayerNorm, x: Float[Array, "width"]) -> Float[Array, "width"]:
+    return norm(x)
+
+
+@jax.checkpoint
+def _contract(layer: Linear, hidden: Float[Array, "hidden"]) -> Float[Array, "width"]:
+    return layer.rounded(jax.nn.gelu(hidden), hidden.dtype, jnp.float32)
 
 
 class CausalTransformer(eqx.Module):
@@ -139,11 +161,14 @@ class CausalTransformer(eqx.Module):
         self, tokens: Float[Array, "tokens width"]
     ) -> Float[Array, "tokens width"]:
         """Features of every token, each seeing itself and what came before."""
-        x = tokens + self.positions[: tokens.shape[0]]
+        num_tokens = tokens.shape[0]
+        x = tokens + self.positions[:num_tokens]
+        if _has_flash_attention(self.config.compute_dtype):
+            x = jnp.pad(x, ((0, -num_tokens % 8), (0, 0)))
         for block in self.blocks:
             heads = jax.vmap(block.heads)(x)
             x = jax.vmap(block.finish)(x, _attend_all(heads))
-        return jax.vmap(self.final_norm)(x)
+        return jax.vmap(self.final_norm)(x[:num_tokens])
 
     def init_cache(self) -> Cache:
         """An empty cache."""
@@ -174,20 +199,20 @@ class CausalTransformer(eqx.Module):
 
 def _attend_all(heads: Heads) -> Float[Array, "tokens heads head"]:
     """Causal attention of every token, by a flash kernel where there is one."""
-    num_tokens = heads.query.shape[0]
-    if jax.default_backend() != "gpu" or heads.query.dtype != jnp.bfloat16:
-        with jax.default_matmul_precision("highest"):
-            return jax.nn.dot_product_attention(
-                heads.query, heads.key, heads.value, is_causal=True
-            )
-    padding = (0, -num_tokens % 8), (0, 0), (0, 0)
-    query, key, value = (
-        jnp.pad(x, padding)[None] for x in (heads.query, heads.key, heads.value)
-    )
-    attended = jax.nn.dot_product_attention(
-        query, key, value, is_causal=True, implementation="cudnn"
-    )
-    return attended[0, :num_tokens]
+    if _has_flash_attention(heads.query.dtype):
+        query, key, value = heads.query[None], heads.key[None], heads.value[None]
+        return jax.nn.dot_product_attention(
+            query, key, value, is_causal=True, implementation="cudnn"
+        )[0]
+    with jax.default_matmul_precision("highest"):
+        return jax.nn.dot_product_attention(
+            heads.query, heads.key, heads.value, is_causal=True
+        )
+
+
+def _has_flash_attention(dtype) -> bool:
+    """Whether attention runs in one kernel, whose tokens come in multiples of 8."""
+    return jax.default_backend() == "gpu" and dtype == jnp.bfloat16
 
 
 def _attend_one(
