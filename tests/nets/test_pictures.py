@@ -1,5 +1,7 @@
 """Networks on whole and on masked pictures."""
 
+import functools as ft
+
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
@@ -17,7 +19,8 @@ from icpe.nets.tokens import Summary
 
 @pytest.fixture(scope="module")
 def net():
-    return MaskedPictureNet((2, 2), (2, 2), 4, channels=2, width=8, key=jr.key(0))
+    build = ft.partial(MaskedPictureNet, (2, 2), (2, 2), 4, channels=2, width=8)
+    return eqx.filter_jit(build)(key=jr.key(0))
 
 
 def seen():
@@ -35,6 +38,7 @@ def test_a_tile_seen_twice_shows_its_mean_and_a_hidden_one_is_black():
     ]
 
 
+@pytest.mark.slow
 def test_dropout_keeps_the_mean_and_does_nothing_without_a_key():
     x = jnp.ones(4000)
     np.testing.assert_array_equal(drop(x, jnp.asarray(0.9), key=None), x)
@@ -60,6 +64,6 @@ def test_masked_values_depend_on_pixels_counts_and_dropout(net):
 
 
 def test_a_classifier_gives_a_logit_for_every_class():
-    classifier = PictureClassifier((6, 5), 3, channels=2, width=8, key=jr.key(1))
-    logits = eqx.filter_jit(classifier)(jnp.ones((6, 5)))
+    build = ft.partial(PictureClassifier, (6, 5), 3, channels=2, width=8)
+    logits = eqx.filter_jit(lambda x: build(key=jr.key(1))(x))(jnp.ones((6, 5)))
     assert logits.shape == (3,) and np.isfinite(logits).all()

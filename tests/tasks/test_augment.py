@@ -7,10 +7,14 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
+from scipy.ndimage import map_coordinates
 
 from icpe.exceptions import InvalidParameterError
 from icpe.tasks.augment import Distortion, distort, placement, smooth_noise
 
+distorted_once = jax.jit(
+    lambda image, distortion, key: distort(image, distortion, key=key), static_argnums=1
+)
 NONE = Distortion(rotation=0.0, shift=0.0, elastic=0.0, contrast=0.0, noise=0.0)
 
 
@@ -40,13 +44,14 @@ def test_equal_keys_distort_equally_and_others_differently(distorted):
 
 def test_nothing_happens_at_strength_zero():
     np.testing.assert_allclose(
-        distort(picture(), NONE, key=jr.key(1)), picture(), atol=1e-6
+        distorted_once(picture(), NONE, jr.key(1)), picture(), atol=1e-6
     )
 
 
+@pytest.mark.slow
 def test_turning_and_moving_keep_distances_and_stay_within_their_limits():
     shape, limits = (9, 12), dataclasses.replace(NONE, rotation=30.0, shift=2.0)
-    place = jax.vmap(lambda key: placement(shape, limits, key=key))
+    place = jax.jit(jax.vmap(lambda key: placement(shape, limits, key=key)))
     source = np.asarray(place(jr.split(jr.key(2), 2000)))
     along_row = source[:, :, 4, 1] - source[:, :, 4, 0]
     np.testing.assert_allclose(np.linalg.norm(along_row, axis=1), 1.0, atol=1e-5)
@@ -58,17 +63,14 @@ def test_turning_and_moving_keep_distances_and_stay_within_their_limits():
         assert values.max() > 0.99 * limit and values.min() < -0.99 * limit
 
 
-def test_a_quarter_turn_is_a_quarter_turn():
-    """The angle is uniform on [-180, 180] degrees; this key gives its own."""
+def test_turning_is_the_interpolation_of_scipy_at_the_turned_pixels():
     square = picture(7, 7)
-    turned = distort(square, dataclasses.replace(NONE, rotation=90.0), key=jr.key(5))
+    turned = distorted_once(square, dataclasses.replace(NONE, rotation=90.0), jr.key(5))
     place_key = jr.split(jr.key(5), 4)[0]
     angle = np.radians(90) * float(
         jr.uniform(jr.split(place_key)[0], (), minval=-1.0, maxval=1.0)
     )
     rows, columns = np.mgrid[:7, :7] - 3.0
-    from scipy.ndimage import map_coordinates
-
     source = [
         np.cos(angle) * rows - np.sin(angle) * columns + 3.0,
         np.sin(angle) * rows + np.cos(angle) * columns + 3.0,
@@ -79,6 +81,7 @@ def test_a_quarter_turn_is_a_quarter_turn():
     np.testing.assert_allclose(turned, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_bending_has_unit_variance_everywhere_and_the_smoothness_asked_for():
     draw = jax.jit(
         jax.vmap(lambda key: smooth_noise((20, 24), 4.0, key=key)),
@@ -94,16 +97,17 @@ def test_bending_has_unit_variance_everywhere_and_the_smoothness_asked_for():
 
 def test_contrast_stretches_about_the_mean():
     flat = 0.4 + 0.2 * picture()
-    changed = distort(flat, dataclasses.replace(NONE, contrast=0.3), key=jr.key(4))
+    changed = distorted_once(flat, dataclasses.replace(NONE, contrast=0.3), jr.key(4))
     ratio = np.asarray((changed - changed.mean()) / (flat - flat.mean()))
     assert 0.7 <= ratio.mean() <= 1.3 and abs(ratio.mean() - 1.0) > 0.01
     np.testing.assert_allclose(ratio, ratio.mean(), atol=1e-3)
     np.testing.assert_allclose(changed.mean(), flat.mean(), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_noise_has_the_standard_deviation_asked_for():
     gray = jnp.full((60, 60), 0.5)
-    noisy = distort(gray, dataclasses.replace(NONE, noise=0.1), key=jr.key(6))
+    noisy = distorted_once(gray, dataclasses.replace(NONE, noise=0.1), jr.key(6))
     inside = np.asarray(noisy - gray)[2:-2, 2:-2]
     # Relative standard error 1 / sqrt(2 * 3136) = 0.013; five of them: 6e-7.
     assert abs(inside.std() / 0.1 - 1.0) < 0.065

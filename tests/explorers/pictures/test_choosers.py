@@ -1,5 +1,7 @@
 """Who chooses the next tile."""
 
+import functools as ft
+
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
@@ -32,14 +34,15 @@ NONE = jnp.zeros(4, bool)
 
 @pytest.fixture(scope="module")
 def believer():
-    classifier = PictureClassifier((28, 28), 10, channels=2, width=8, key=jr.key(0))
-    return ClassifierExplorer(classifier, SPEC)
+    build = ft.partial(PictureClassifier, (28, 28), 10, channels=2, width=8)
+    return ClassifierExplorer(eqx.filter_jit(build)(key=jr.key(0)), SPEC)
 
 
 @pytest.fixture(scope="module")
 def values_net():
     """A network that values the four tiles at 0.1, 0.3, 0.2 and 0, whatever it sees."""
-    net = MaskedPictureNet((2, 2), (14, 14), 4, channels=2, width=8, key=jr.key(1))
+    build = ft.partial(MaskedPictureNet, (2, 2), (14, 14), 4, channels=2, width=8)
+    net = eqx.filter_jit(build)(key=jr.key(1))
     values = jnp.array([0.1, 0.3, 0.2, 0.0])
     return eqx.tree_at(
         lambda n: (n.head.weight, n.head.bias),
@@ -84,6 +87,7 @@ def test_values_choose_the_best_allowed_and_a_margin_prefers_what_is_seen(
     assert choose(ValueChooser(values_net), believed(believer), NONE) == STOP
 
 
+@pytest.mark.slow
 def test_a_sample_with_nothing_to_drop_is_the_greedy_choice(believer, values_net):
     found = {
         choose(ThompsonChooser(values_net), believed(believer), seed=s) for s in (0, 1)
