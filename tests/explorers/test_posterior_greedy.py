@@ -77,7 +77,7 @@ def test_it_asks_and_is_told_in_a_session(explorer):
     while (query := session.ask()) is not None:
         session.tell(query, float(np.sign(number - query)))
     assert session.recommendation == number
-    assert session.posterior[number] == 1.0
+    assert session.posterior is not None and session.posterior[number] == 1.0
 
 
 def test_an_explorer_without_a_belief_is_refused():

@@ -74,9 +74,11 @@ class ExploreThenCommitExplorer(AbstractExplorer):
         query = self.inner.ask(state.inner, query_mask, key=key)
         over = state.num_queries >= self.inner_point.max_queries
         explores = ~state.committed & ~over & (query != STOP)
-        answer = self.recommend(state)
-        answer = jnp.where(query_mask[answer], answer, jnp.argmax(query_mask))
-        return stop_if(~jnp.any(query_mask), jnp.where(explores, query, answer))
+        is_answer = jnp.arange(query_mask.shape[0]) == self.recommend(state)
+        answer = jnp.argmax(jnp.where(query_mask, is_answer.astype(jnp.int32), -1))
+        return stop_if(
+            ~jnp.any(query_mask), jnp.where(explores, query, answer.astype(query.dtype))
+        )
 
     def tell(
         self, state: CommitState, query: Index, outcome: Float[Array, "outcome"]

@@ -6,6 +6,7 @@ import pytest
 
 from icpe.exceptions import InvalidParameterError
 from icpe.explorers import make_explorer
+from icpe.explorers.classical.arms_explorer import ArmsExplorer
 from icpe.rollout import run_episodes
 from icpe.tasks import FeedbackGraph
 from icpe.testing import check_explorer
@@ -68,6 +69,7 @@ def test_exponential_weights_prefer_what_pays(after):
     told = [(0, outcome({0: 0.0, 1: 1.0, 2: 0.0, 3: 0.0}))] * 40
     state = after(explorer, FAMILY, told, budget=20)
     keys = jr.split(jr.key(0), 200)
+    assert isinstance(explorer, ArmsExplorer)
     rule = explorer.sampling
     chosen = jax.vmap(
         lambda key: jnp.argmax(rule.preferences(state.memory, state.seen, key=key))

@@ -122,8 +122,8 @@ class ArmsExplorer(AbstractExplorer):
     ) -> Index:
         """The allowed query that the sampling rule prefers."""
         scores = self.sampling.preferences(state.memory, state.seen, key=key)
+        scores = jnp.maximum(scores, jnp.finfo(scores.dtype).min)
         query = jnp.argmax(jnp.where(query_mask, scores, -jnp.inf))
-        query = jnp.where(query_mask[query], query, jnp.argmax(query_mask))
         stop = ~jnp.any(query_mask)
         if state.error_prob is not None:
             stop = stop | self.stopping.is_sure(state.seen, state.error_prob)

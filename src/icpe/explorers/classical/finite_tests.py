@@ -82,8 +82,8 @@ class FiniteTestExplorer(AbstractExplorer):
     ) -> Index:
         """The preferred query among the allowed ones."""
         scores = self.choice.preferences(state.log_weights, key=key)
+        scores = jnp.maximum(scores, jnp.finfo(scores.dtype).min)
         query = jnp.argmax(jnp.where(query_mask, scores, -jnp.inf))
-        query = jnp.where(query_mask[query], query, jnp.argmax(query_mask))
         stop = ~jnp.any(query_mask)
         if state.error_prob is not None:
             stop = stop | self._is_sure(state.log_weights, state.error_prob)
