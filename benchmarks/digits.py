@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from icpe.progress import AbstractProgress
-from icpe.studies import digits
+from icpe.studies import digits, digits_scores
 
 TRAINING = {
     "classifier": digits.train_classifier,
@@ -23,8 +23,8 @@ TRAINING = {
     "ours": digits.train_ours,
 }
 MEASURING = {
-    "evaluate-paper": digits.evaluate_paper,
-    "evaluate-ours": digits.evaluate_ours,
+    "evaluate-paper": digits_scores.evaluate_paper,
+    "evaluate-ours": digits_scores.evaluate_ours,
 }
 SECONDS = {"classifier": 90.0, "values": 420.0, "bandit": 120.0, "ours": 540.0}
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.studies import digits
+from icpe.studies import digits, digits_scores
 
 
 @pytest.mark.slow
@@ -18,8 +18,8 @@ def test_every_part_reads_what_the_earlier_ones_left(tmp_path, optax_dtypes):
         digits.train_ours,
     ):
         train(setup, tmp_path)
-    digits.evaluate_paper(setup, tmp_path)
-    digits.evaluate_ours(setup, tmp_path)
+    digits_scores.evaluate_paper(setup, tmp_path)
+    digits_scores.evaluate_ours(setup, tmp_path)
     results = json.loads((tmp_path / "results.json").read_text())
     curves = results["evaluate-paper"]["curves"] | results["evaluate-ours"]["curves"]
     assert len(curves) == 9

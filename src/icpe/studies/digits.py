@@ -2,7 +2,7 @@
 
 Every step reads what earlier ones left in a folder, so that they can be run one by
 one: `train_classifier`, then `train_values` and `train_bandit`; `train_ours` on its
-own; then `evaluate`.
+own. `icpe.studies.digits_scores` measures what they leave.
 """
 
 import dataclasses
@@ -13,24 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.random as jr
-import numpy as np
 
 from icpe.artifact import Artifact, provenance
-from icpe.evaluate.calibrate import calibrate
-from icpe.evaluate.regions import RegionScore, score_regions
-from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.neural import NeuralExplorer
-from icpe.explorers.pictures import (
-    ClassifierExplorer,
-    EntropyChooser,
-    OrderChooser,
-    RandomChooser,
-    RedirectedExplorer,
-    ThompsonChooser,
-    ValueChooser,
-)
 from icpe.files import read_tree, replacing, rounded, save_tree
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions, fit
@@ -46,14 +31,9 @@ from icpe.learn.pictures.confidence import (
     new_value_net,
 )
 from icpe.learn.pictures.loop import Trained
-from icpe.learn.pictures.order import best_fixed_order
 from icpe.nets.pictures import MaskedPictureNet, PictureClassifier
 from icpe.progress import AbstractProgress
 from icpe.tasks.patches import Patches
-from icpe.types import OperatingPoint, PRNGKey
-
-MOST_REGIONS = 10.0
-"""Regions that the paper's explorer may use on average where it is held to them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -246,7 +226,7 @@ def train_ours(
         "seconds": round(time.monotonic() - start, 1),
         **provenance(),
     }
-    return _record(folder, "ours", facts)
+    return record(folder, "ours", facts)
 
 
 def _fitting(family: Patches, config: TrainConfig, time_limit: float) -> TrainConfig:
@@ -291,132 +271,6 @@ def load_values(setup: DigitsSetup, folder: Path, name: str) -> MaskedPictureNet
     return read_tree(folder / f"{name}.safetensors", like)
 
 
-def evaluate_paper(setup: DigitsSetup, folder: Path, *, seed: int = 0) -> dict:
-    """Measures all that answers by the frozen classifier, on the test images."""
-    classifier = load_classifier(setup, folder)
-    train, test = setup.with_repeats("train"), setup.with_repeats("test")
-    believer = ClassifierExplorer(classifier, test.spec)
-    values = load_values(setup, folder, "values")
-    margin = smallest_margin(setup, believer, values, train, seed=seed)
-    order = best_fixed_order(believer, train, setup.budget, key=jr.key(seed))
-    choosers = {
-        "paper": ValueChooser(values),
-        "paper-frugal": ValueChooser(values, margin),
-        "deep-cmab": ThompsonChooser(load_values(setup, folder, "bandit")),
-        "fixed-order": OrderChooser(order),
-        "uniform": RandomChooser(),
-    }
-    curves = {}
-    for name, chooser in choosers.items():
-        explorer = RedirectedExplorer(believer, chooser)
-        curves[name] = _curve(setup, explorer, test, setup.budget, seed)
-    facts = {"margin": margin, "order": order.tolist(), "curves": curves}
-    return _record(folder, "evaluate-paper", {**facts, **provenance()})
-
-
-def smallest_margin(
-    setup: DigitsSetup,
-    believer: ClassifierExplorer,
-    values: MaskedPictureNet,
-    family: Patches,
-    *,
-    seed: int,
-) -> float:
-    """The smallest margin with which the paper's explorer uses few enough regions.
-
-    Chosen on the training images.
-    """
-    point = OperatingPoint.at(setup.budget, budget=setup.budget)
-    margin = 0.0
-    for margin in (0.0, *np.geomspace(1e-4, 0.1, 25)):
-        explorer = RedirectedExplorer(believer, ValueChooser(values, float(margin)))
-        score = score_regions(
-            explorer, family, point, episodes=setup.episodes, seed=seed + 1
-        )
-        if score.mean_regions <= MOST_REGIONS:
-            return float(margin)
-    return float(margin)
-
-
-def evaluate_ours(setup: DigitsSetup, folder: Path, *, seed: int = 0) -> dict:
-    """Measures ours and what shares its inference net, on the test images."""
-    path = folder / "digits.safetensors"
-    train, test = setup.without_repeats("train"), setup.without_repeats("test")
-    artifact = Artifact.load(path, test)
-    ours = artifact.explorer
-    assert isinstance(ours, NeuralExplorer)
-    order = best_fixed_order(ours, train, setup.horizon, key=jr.key(seed))
-    tiles, labels = known_pictures(train, setup.references, key=jr.key(seed + 1))
-    longest = setup.horizon
-    curves = {
-        "ours": _curve(setup, ours, test, longest, seed),
-        "ours-fixed-order": _curve(
-            setup, RedirectedExplorer(ours, OrderChooser(order)), test, longest, seed
-        ),
-        "ours-uniform": _curve(
-            setup, RedirectedExplorer(ours, RandomChooser()), test, longest, seed
-        ),
-        "ours-greedy-entropy": _curve(
-            dataclasses.replace(setup, episodes=min(setup.episodes, 2000)),
-            RedirectedExplorer(ours, EntropyChooser(tiles, labels)),
-            test,
-            min(longest, setup.budget),
-            seed,
-            chunk_size=125,
-        ),
-    }
-    low, high = ours.nets.prices.low, ours.nets.prices.high
-    by_price = []
-    for price in np.geomspace(low, high, 12):
-        point = OperatingPoint.at(longest, price=float(price))
-        score = score_regions(ours, test, point, episodes=setup.episodes, seed=seed)
-        by_price.append({"price": float(price), **_numbers(score)})
-    table = calibrate(artifact, episodes=min(setup.episodes, 4096), seed=seed)
-    dataclasses.replace(artifact, table=table).save(path)
-    facts = {"order": order.tolist(), "curves": curves, "by_price": by_price}
-    return _record(folder, "evaluate-ours", {**facts, **provenance()})
-
-
-def known_pictures(family: Patches, number: int, *, key: PRNGKey):
-    """Tiles and classes of some pictures of a family."""
-    tasks = jax.jit(jax.vmap(lambda key: family.sample_task(key=key)))(
-        jr.split(key, number)
-    )
-    return jax.vmap(family.cut)(tasks.image), tasks.label
-
-
-def _curve(
-    setup: DigitsSetup,
-    explorer: AbstractExplorer,
-    family: Patches,
-    longest: int,
-    seed: int,
-    chunk_size: int | None = None,
-) -> list[dict[str, Any]]:
-    """Scores after 1, 2, ... queries; selections only after the last."""
-    rows = []
-    for budget in range(1, longest + 1):
-        point = OperatingPoint.at(family.spec.horizon, budget=budget)
-        score = score_regions(
-            explorer,
-            family,
-            point,
-            episodes=setup.episodes,
-            seed=seed,
-            chunk_size=chunk_size or min(setup.episodes, 2048),
-        )
-        rows.append({"budget": budget, **_numbers(score)})
-        if budget in (10, 12, longest):
-            rows[-1]["selections"] = score.selections.to_dict()
-    return rows
-
-
-def _numbers(score: RegionScore) -> dict[str, Any]:
-    values = score.to_dict()
-    del values["selections"]
-    return values
-
-
 def _facts(config, trained: Trained) -> dict[str, Any]:
     return {
         "config": dataclasses.asdict(config),
@@ -430,11 +284,11 @@ def _facts(config, trained: Trained) -> dict[str, Any]:
 def _keep(folder: Path, name: str, net, facts: dict[str, Any]) -> dict[str, Any]:
     arrays = eqx.filter(net, eqx.is_array)
     save_tree(folder / f"{name}.safetensors", arrays, {"facts": facts})
-    return _record(folder, name, facts)
+    return record(folder, name, facts)
 
 
-def _record(folder: Path, name: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Writes what is known about one part into the results of the study."""
+def record(folder: Path, name: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Adds what is known about one part to the results of the study, and returns it."""
     path = folder / "results.json"
     results = json.loads(path.read_text()) if path.exists() else {}
     results[name] = facts
