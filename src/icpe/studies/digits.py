@@ -78,7 +78,7 @@ class DigitsSetup:
 FULL = DigitsSetup(
     family=Patches(),
     budget=12,
-    horizon=16,
+    horizon=15,  # 16 tokens: attention is computed in multiples of 8
     classifier=ClassifierConfig(bfloat16=True),
     values=ConfidenceConfig(num_updates=200_000, bfloat16=True),
     bandit=ConfidenceConfig(
