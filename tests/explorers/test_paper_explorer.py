@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -26,8 +27,8 @@ CONFIDENCE, BUDGET = Objective(error_prob=0.1), Objective(budget=4)
 ALL = jnp.ones(3, bool)
 
 
-def nets_for(objective, spec=SPEC, *, summary=True):
-    config = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1), summary)
+def nets_for(objective, spec=SPEC):
+    config = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
     return PaperNets(spec, config, objective, key=jr.key(0))
 
 
@@ -65,27 +66,37 @@ def test_it_never_stops_where_stopping_is_not_an_action(nets):
     assert choice(nets, [0.1, 0.4, 0.2, 9.0]) == 1
 
 
-@pytest.mark.parametrize("summary", [False, True])
-def test_stepping_through_an_episode_gives_what_the_padded_prefix_gives(summary):
-    nets = nets_for(CONFIDENCE, summary=summary)
+@eqx.filter_jit
+def read(explorer, queries, outcomes):
+    """The state after a whole episode, step by step."""
+    state = explorer.init(SPEC, OperatingPoint.at(4, error_prob=0.1), outcomes[0])
+    for query, outcome in zip(queries, outcomes[1:], strict=True):
+        state = explorer.tell(state, query, outcome)
+    return state
+
+
+@eqx.filter_jit
+def at_ends(nets, one, other):
+    return nets.at_ends(one, other)
+
+
+def test_stepping_through_an_episode_gives_what_the_padded_prefix_gives():
+    nets = nets_for(CONFIDENCE)
     explorer = PaperExplorer(nets)
     queries = jnp.asarray([2, 0, 2])
     outcomes = jnp.asarray([[0.0], [1.0], [-0.5], [0.3]])
-    point = OperatingPoint.at(4, error_prob=0.1)
-    state = explorer.init(SPEC, point, outcomes[0])
-    for query, outcome in zip(queries, outcomes[1:], strict=True):
-        state = explorer.tell(state, query, outcome)
+    state = read(explorer, queries, outcomes)
     # The padding is arbitrary, and a longer history in the batch changes nothing.
     padded = History(
         queries=jnp.asarray([[2, 0, 2, 1], [1, 1, 1, 1]]),
         outcomes=jnp.stack([jnp.append(outcomes, 7.0)[:, None], jnp.ones((5, 1))]),
         length=jnp.asarray([3, 4]),
     )
-    found = nets.at_ends(padded, padded)
+    found = at_ends(nets, padded, padded)
     np.testing.assert_allclose(found.values[0], state.outputs.values, atol=1e-5)
     expected = explorer.log_posterior(state)
     np.testing.assert_allclose(found.log_posterior[0], expected, atol=1e-5)
-    again = nets.posterior_at_ends(padded)
+    again = eqx.filter_jit(PaperNets.posterior_at_ends)(nets, padded)
     np.testing.assert_allclose(again, found.log_posterior, atol=1e-6)
     assert int(explorer.recommend(state)) == int(jnp.argmax(expected))
 
@@ -95,12 +106,12 @@ def test_each_network_reads_its_own_histories():
     outcomes = jnp.arange(10.0).reshape(2, 5, 1)
     one = History(jnp.zeros((2, 4), jnp.int32), outcomes, jnp.asarray([1, 2]))
     other = History(jnp.ones((2, 4), jnp.int32), -outcomes, jnp.asarray([3, 4]))
-    mixed = nets.at_ends(one, other)
-    posterior = nets.at_ends(one, one).log_posterior
+    mixed = at_ends(nets, one, other)
+    posterior = at_ends(nets, one, one).log_posterior
     np.testing.assert_allclose(mixed.log_posterior, posterior, atol=1e-6)
-    values = nets.at_ends(other, other).values
+    values = at_ends(nets, other, other).values
     np.testing.assert_allclose(mixed.values, values, atol=1e-6)
-    assert not np.allclose(values, nets.at_ends(one, one).values, atol=1e-3)
+    assert not np.allclose(values, at_ends(nets, one, one).values, atol=1e-3)
 
 
 def test_it_refuses_another_regime():
