@@ -8,6 +8,7 @@ import pytest
 from icpe.exceptions import InvalidParameterError
 from icpe.tasks import Patches
 from icpe.tasks.images import load_images
+from icpe.tasks.mnist import data_folders
 from icpe.tasks.patches import PatchTask
 from icpe.testing import check_family
 
@@ -72,3 +73,10 @@ def test_without_distortion_tasks_are_images_of_the_split(draw_tasks):
 def test_an_impossible_parameter_is_refused(bad):
     with pytest.raises(InvalidParameterError, match=next(iter(bad))):
         Patches(images="drawn-digits", **bad)
+
+
+@pytest.mark.slow
+def test_patches_of_mnist_conform():
+    if not any((folder / "mnist").is_dir() for folder in data_folders()):
+        pytest.skip("MNIST is neither in ICPE_DATA nor in the cache")
+    check_family(Patches(split="test", horizon=12, repeats=True))
