@@ -19,12 +19,12 @@ from icpe.exceptions import InvalidParameterError, OperatingPointError
 from icpe.explorers.base import AbstractExplorer
 from icpe.explorers.neural import NetConfig
 from icpe.explorers.stopping import stop_if
-from icpe.history import History, Scratch, StepCount
+from icpe.history import Growing, History, Scratch, StepCount
 from icpe.nets.dropout import Dropout
 from icpe.nets.encoders import LinearEncoder
 from icpe.nets.sequence import SequenceNet
 from icpe.nets.tokens import Summary, Token, summary_size, token_after, tokens_along
-from icpe.nets.transformer import in_compute_dtype
+from icpe.nets.transformer import TIME_AXIS, in_compute_dtype
 from icpe.tasks.base import TaskSpec
 from icpe.types import Index, OperatingPoint, PRNGKey, PyTree, Regime
 
@@ -314,7 +314,7 @@ class PaperExplorer(AbstractExplorer):
         token, summary = token_after(
             query, spec.normalize(outcome), spec.num_queries, summary
         )
-        return self._read(token, summary, caches, state.position.next())
+        return self._read(token, summary, caches.value, state.position.next())
 
     def recommend(self, state: PaperState) -> Index:
         """The most probable hypothesis."""
@@ -326,4 +326,5 @@ class PaperExplorer(AbstractExplorer):
 
     def _read(self, token, summary, caches, position) -> PaperState:
         outputs, caches = self.nets.step(token, caches, position)
-        return PaperState(outputs, position, Scratch((caches, summary)))
+        memory = Scratch((Growing(caches, TIME_AXIS), summary))
+        return PaperState(outputs, position, memory)
