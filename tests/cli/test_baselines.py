@@ -6,6 +6,10 @@ import pytest
 
 from icpe.cli.baselines import baseline_cards
 from icpe.cli.baselines_page import baselines_page
+from icpe.cli.explorers import resolve
+from icpe.explorers import TopTwoExplorer
+from icpe.explorers.explore_then_commit import ExploreThenCommitExplorer
+from icpe.explorers.posterior_greedy import PosteriorGreedyExplorer
 from icpe.testing.toy_artifacts import guesser
 
 PAGE = Path(__file__).parents[2] / "docs" / "baselines.md"
@@ -44,6 +48,18 @@ def test_a_method_that_cannot_serve_a_family_names_those_that_can(icpe):
     assert "are: eb-tc, gaussian-ids, information-gain, lucb" in called.err
 
 
+def test_an_explorer_is_built_on_a_baseline():
+    words = ["i-dpt:top-two:threshold=0.9", "explore-then-commit:ttps,error_prob=0.2"]
+    settings = {"num_arms": "3"}
+    greedy, commits = resolve(words, "gaussian-bandit", settings).explorers.values()
+    assert isinstance(greedy, PosteriorGreedyExplorer)
+    assert isinstance(greedy.inner, TopTwoExplorer)
+    assert greedy.inner.threshold == 0.9
+    assert isinstance(commits, ExploreThenCommitExplorer)
+    assert float(commits.inner_point.error_prob) == pytest.approx(0.2)
+
+
+@pytest.mark.slow
 def test_an_explorer_is_built_on_the_belief_of_a_file(icpe, file):
     called = icpe(f"evaluate i-dpt:{file} --budget 2 --episodes 32 --json")
     assert called.status == 0, called.err

@@ -5,6 +5,7 @@ from icpe.testing.toy_artifacts import guesser
 SMALL = "--family deterministic-bandit --family.num-arms 3 --horizon 8 --episodes 16"
 
 
+@pytest.mark.slow
 def test_regret_is_printed_and_drawn(icpe, tmp_path):
     figure = tmp_path / "regret.svg"
     called = icpe(f"regret ucb {SMALL} --json --plot {figure}")
@@ -15,6 +16,7 @@ def test_regret_is_printed_and_drawn(icpe, tmp_path):
     assert "best arm" in icpe(f"regret ucb {SMALL}").out
 
 
+@pytest.mark.slow
 def test_a_trained_explorer_commits_first(icpe, tmp_path):
     path = tmp_path / "explorer.safetensors"
     guesser(size=2).save(path)

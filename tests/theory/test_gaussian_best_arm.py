@@ -32,5 +32,5 @@ def by_integration(means, deviations):
 )
 def test_probabilities_agree_with_integration(means, deviations, tolerance):
     with jax.enable_x64(True):
-        got = flat_prior_best_arm(jnp.array(means), jnp.array(deviations))
+        got = jax.jit(flat_prior_best_arm)(jnp.array(means), jnp.array(deviations))
     np.testing.assert_allclose(got, by_integration(means, deviations), atol=tolerance)

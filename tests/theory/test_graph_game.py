@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from icpe.tasks.feedback_graph import FeedbackGraph
+from icpe.theory.characteristic_time import gaussian_characteristic_time
 from icpe.theory.feedback_graph_time import feedback_graph_time
 from icpe.theory.graph_game import Game, play_graph_game
 
@@ -21,6 +22,15 @@ def information(proportions, means, graph):
     return np.delete(values, best).min()
 
 
+def test_without_a_graph_it_finds_the_proportions_of_an_ordinary_bandit():
+    means = jnp.array([0.3, 0.9, 0.5, 0.6])
+    play = jax.jit(lambda game: play_graph_game(game, means, jnp.eye(4), NOISE, 400))
+    got = play(Game.start(4, 4, jnp.float32)).proportions
+    truth = gaussian_characteristic_time(means, NOISE).proportions
+    np.testing.assert_allclose(got, truth, atol=0.02)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["loopy-star", "ring", "loopless-clique"])
 def test_the_mean_of_forty_games_is_within_a_tenth_of_the_optimum(kind):
     graph = FeedbackGraph(kind=kind, num_arms=6).graph

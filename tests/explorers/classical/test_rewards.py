@@ -58,6 +58,7 @@ def test_thompson_sampling_draws_each_mean_from_its_posterior():
     np.testing.assert_allclose(draws.std(0), belief.deviation, atol=0.15)
 
 
+@pytest.mark.slow
 def test_information_directed_sampling_ignores_arms_that_cannot_be_best():
     law = RewardLaw(jnp.full(3, 0.5), prior_mean=0.0, prior_spread=1.0)
     rewards = RewardSums(jnp.array([400, 4, 4]), jnp.array([-1000.0, 4.0, 4.0]))

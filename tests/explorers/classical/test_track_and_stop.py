@@ -28,7 +28,10 @@ def explorer():
     return make_explorer("track-and-stop", FAMILY)
 
 
-def test_it_keeps_the_contract(explorer):
+@pytest.mark.slow
+@pytest.mark.parametrize("tracking", ["D", "C"])
+def test_it_keeps_the_contract(tracking):
+    explorer = make_explorer("track-and-stop", FAMILY, tracking=tracking)
     check_explorer(explorer, FAMILY)
 
 
