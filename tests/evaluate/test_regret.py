@@ -60,14 +60,14 @@ def test_a_family_without_a_horizon_is_refused():
 def test_knowing_that_an_arm_is_magic_saves_regret():
     """The paper's figure: exploring the structure, then committing, beats the classics.
 
-    The exact belief plays the trained explorer's part. With 500 episodes the standard
-    errors are a few pulls, the differences tens.
+    The exact belief plays the trained explorer's part. With 100 episodes the standard
+    errors are about 1, the differences 8 and more.
     """
     family = MagicAction(num_arms=5, magic_noise=0.1)
     inner = make_explorer("information-gain", family)
     point = OperatingPoint.at(100, error_prob=0.02)
     explorers = {name: make_explorer(name, family) for name in ("ucb", "thompson")}
     explorers["etc"] = wrap_explorer("explore-then-commit", inner, family, point)
-    reports = cumulative_regret(explorers, family, horizon=500, episodes=500)
+    reports = cumulative_regret(explorers, family, horizon=200, episodes=100)
     regret = {report.explorer: report.regret for report in reports}
     assert regret["etc"] < regret["thompson"] < regret["ucb"]
