@@ -17,6 +17,7 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact import Artifact, provenance
+from icpe.explorers.neural import ExplorerNets
 from icpe.files import replacing
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import fit
@@ -44,6 +45,7 @@ VARIANTS = {
     "one exploration rate": {"exploration_high": 0.05, "exploration_low": 0.05},
     "no replay": {"replay_size": 256},
     "one-step targets": {"trace_decay": 0.0},
+    "no advantage learning": {"advantage_learning": 0.0},
     "no summary in the tokens": {"summary": False},
 }
 FAMILIES = {
@@ -78,6 +80,7 @@ def main(path: Path) -> None:
 
 def _points(artifact: Artifact) -> list[dict[str, float]]:
     """Accuracy and mean queries at five prices."""
+    assert isinstance(artifact.nets, ExplorerNets)
     prices = artifact.nets.prices
     horizon = artifact.family.spec.horizon
     points = []

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from jaxtyping import TypeCheckError
 
-from icpe.history import History, StepCount
+from icpe.history import Growing, History, StepCount
 
 
 def test_only_queries_before_the_length_were_made():
@@ -27,3 +27,11 @@ def test_a_step_count_goes_up_by_one_and_keeps_its_bound():
     count = StepCount(jnp.asarray(3), 7).next()
     assert int(count.value) == 4
     assert count.bound == 7
+
+
+def test_growing_memory_keeps_what_fits_and_is_filled_up_by_zeros():
+    memory = Growing({"keys": jnp.arange(6.0).reshape(3, 2)}, axis=-2)
+    longer, shorter = memory.resized(4), memory.resized(2)
+    assert longer.value["keys"].tolist() == [[0, 1], [2, 3], [4, 5], [0, 0]]
+    assert shorter.value["keys"].tolist() == [[0, 1], [2, 3]]
+    assert memory.resized(3).value["keys"].tolist() == memory.value["keys"].tolist()

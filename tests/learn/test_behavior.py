@@ -20,6 +20,7 @@ from icpe.learn.behavior import (
     BehaviorExplorer,
     TrainingPoint,
     draw_points,
+    high_rank_query,
     ignore_stop_probability,
 )
 from icpe.learn.config import TrainConfig
@@ -151,3 +152,16 @@ def test_without_exploration_it_is_the_explorer_itself():
         explorer.log_posterior(told), explorer.explorer.log_posterior(inner)
     )
     assert explorer.recommend(told) == explorer.explorer.recommend(inner)
+
+
+def test_a_high_rank_is_log_uniform_among_the_allowed():
+    value = jnp.asarray([0.3, 9.0, 0.1, 0.2])
+    allowed = jnp.asarray([True, False, True, True])
+    shares = (np.arange(4000) + 0.5) / 4000
+    chosen = jax.vmap(ft.partial(high_rank_query, value, allowed))(jnp.asarray(shares))
+    queries, counts = np.unique(np.asarray(chosen), return_counts=True)
+    # Ranks 1, 2, 3 are queries 0, 3, 2; rank r has probability log_4((r + 1) / r).
+    expected = {0: np.log(2), 3: np.log(3 / 2), 2: np.log(4 / 3)}
+    assert queries.tolist() == sorted(expected)
+    for query, count in zip(queries.tolist(), counts, strict=True):
+        assert count / 4000 == pytest.approx(expected[query] / np.log(4), abs=1e-3)

@@ -94,6 +94,11 @@ class Reference:
     def taken(self, t):
         return int(self.e.queries[t])
 
+    def shortfall(self, t):
+        """How far the query taken is below the online network's choice."""
+        best = max(self.allowed(t), key=lambda a: self.online[t, a])
+        return max(0.0, self.target[t, best] - self.target[t, self.taken(t)])
+
     def returns(self, t):
         paid = self.price * COSTS[self.taken(t)]
         if bool(self.e.terminated) and t + 1 == self.length:
@@ -106,7 +111,7 @@ class Reference:
 
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masks"])
 @pytest.mark.parametrize("can_stop", [True, False], ids=["can stop", "cannot"])
-def test_targets_are_watkins_returns_less_the_value_of_stopping(masked, can_stop):
+def test_targets_are_watkins_returns_less_stopping_and_shortfall(masked, can_stop):
     rng = np.random.default_rng(0)
     task = spec(can_stop=can_stop, masks_queries=masked)
     online = [random_estimates(rng) for _ in range(CASES)]
@@ -114,16 +119,22 @@ def test_targets_are_watkins_returns_less_the_value_of_stopping(masked, can_stop
     episodes = [random_experience(rng, it, masked) for it in online]
     stack = lambda trees: jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)  # noqa: E731
     targets = jax.jit(
-        jax.vmap(lambda o, t, e: gain_targets(o, t, e, task, trace_decay=0.8))
+        jax.vmap(
+            lambda o, t, e: gain_targets(
+                o, t, e, task, trace_decay=0.8, advantage_learning=0.7
+            )
+        )
     )(stack(online), stack(target), stack(episodes))
-    followed = 0
+    followed, fell_short = 0, 0
     for i in range(CASES):
         slow = Reference(online[i], target[i], episodes[i], task, 0.8)
         for t in range(slow.length):
-            expected = slow.returns(t) - slow.stop[t]
+            expected = slow.returns(t) - slow.stop[t] - 0.7 * slow.shortfall(t)
+            fell_short += slow.shortfall(t) > 0
             assert targets[i, t] == pytest.approx(expected, abs=1e-5)
             followed += t + 1 < slow.length and slow.taken(t + 1) == slow.greedy(t + 1)
     assert followed > CASES / 2, "hardly any trace was followed"
+    assert fell_short > CASES / 10, "hardly any query was worse than the best"
 
 
 def make_experience(queries, length, hypothesis=0):

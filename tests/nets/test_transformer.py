@@ -35,6 +35,14 @@ def random_transformer(config, seed=0):
     return eqx.combine(jax.tree.unflatten(tree, leaves), static)
 
 
+def test_padding_changes_nothing(monkeypatch):
+    net = random_transformer(SMALL)
+    tokens = jr.normal(jr.key(3), (CAPACITY, SMALL.width))
+    plain = net(tokens)
+    monkeypatch.setattr(TransformerConfig, "padded", lambda _, n: n + -n % 8)
+    np.testing.assert_allclose(net(tokens), plain, atol=1e-5)
+
+
 @eqx.filter_jit
 def one_by_one(net, tokens, bound):
     """The features of every token by the incremental pass."""

@@ -53,7 +53,7 @@ class BehaviorExplorer(AbstractExplorer):
         greedy_query = self.explorer.best_query(inner, query_mask)
         query = jnp.where(whether < exploration, any_query, greedy_query)
         if self.high_rank:
-            high_query = _of_high_rank(inner.estimates.gain, query_mask, which)
+            high_query = high_rank_query(inner.estimates.gain, query_mask, which)
             query = jnp.where(whether < self.high_rank * exploration, high_query, query)
         heeded = heed >= self.ignore_stop
         stop = self.explorer.wants_to_stop(inner, query_mask) & heeded
@@ -76,7 +76,7 @@ class BehaviorExplorer(AbstractExplorer):
         return self.explorer.log_posterior(inner)
 
 
-def _of_high_rank(
+def high_rank_query(
     value: Float[Array, "queries"], allowed: Bool[Array, "queries"], uniform: Scalar
 ) -> Index:
     """The allowed query whose rank by value, from 1, is (number allowed + 1)^u."""

@@ -28,26 +28,42 @@ _CPU = TrainConfig(
 )
 
 _GPU = TrainConfig(
-    num_iterations=3000,
+    num_iterations=4000,
     batch_size=1024,
     minibatch_size=512,
     updates_per_iteration=8,
     replay_size=32768,
     warmup_iterations=150,
+    exploration_anneal=0.07,
+    ignore_stop_anneal=0.1,
     bfloat16=True,
 )
+
+_FEW_QUERIES = 8
+_GPU_FEW_QUERIES = {
+    "num_iterations": 1500,
+    "exploration_anneal": 0.18,
+    "ignore_stop_anneal": 0.27,
+}
+"""Below `_FEW_QUERIES`; the same number of iterations until exploration is low."""
 
 _CHANGES: dict[tuple[str, Preset], dict] = {
     # Without noise there is nothing to average, and close values must stay apart.
     ("deterministic-bandit", "cpu"): {"summary": False},
     ("deterministic-bandit", "gpu"): {"summary": False, "bfloat16": False},
-    # A query is rarely made twice; prices at which guessing at once is best are
-    # left out.
+    # Of very many queries few are good, and those must be found: no penalty on what
+    # looks worse than the best, much exploration near it. A query is rarely made
+    # twice; prices at which guessing at once is best are left out.
+    ("binary-search", "cpu"): {"advantage_learning": 0.0},
     ("binary-search", "gpu"): {
-        "num_iterations": 5000,
+        "num_iterations": 6000,
+        "batch_size": 4096,
+        "minibatch_size": 1024,
         "summary": False,
-        "min_price": 0.005,
-        "max_price": 0.1,
+        "min_price": 0.02,
+        "max_price": 0.12,
+        "advantage_learning": 0.0,
+        "high_rank_exploration": 0.5,
         "ignore_stop_anneal": 0.5,
     },
 }
@@ -63,7 +79,10 @@ def preset(name: Preset, family: AbstractTaskFamily) -> TrainConfig:
     """The configuration for a family, which need not be one of ours."""
     spec = family.spec
     config = {"cpu": _CPU, "gpu": _GPU}[name]
-    changes = dict(_CHANGES.get((family_name(family), name), {}))
+    changes = {}
+    if name == "gpu" and spec.num_queries < _FEW_QUERIES:
+        changes |= _GPU_FEW_QUERIES
+    changes |= _CHANGES.get((family_name(family), name), {})
     if spec.horizon >= _LONG_HORIZON:
         changes["crop_steps"] = spec.horizon // 3
         changes["cropped_updates"] = config.updates_per_iteration * 3 // 4

@@ -66,8 +66,14 @@ class SequenceNet(eqx.Module):
         self, tokens: Token, condition: Float[Array, "tokens condition"]
     ) -> Float[Array, "tokens output"]:
         """Outputs at every token of a sequence, in one parallel pass."""
+        num_tokens = condition.shape[0]
+        missing = self.transformer.config.padded(num_tokens) - num_tokens
+        tokens, condition = jax.tree.map(
+            lambda leaf: jnp.pad(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)),
+            (tokens, condition),
+        )
         features = self.transformer(jax.vmap(self.embed)(tokens, condition))
-        return jax.vmap(self.head)(features)
+        return jax.vmap(self.head)(features)[:num_tokens]
 
     def step(
         self,
@@ -85,11 +91,14 @@ class SequenceNet(eqx.Module):
         self, token: Token, condition: Float[Array, "condition"]
     ) -> Float[Array, "width"]:
         """One token as the Transformer's input, before its position is added."""
-        x = jnp.matmul(
-            token.query, self.query_embedding, precision=lax.Precision.HIGHEST
+        layer = self.condition_embedding
+        x = jnp.matmul(  # of query and condition at once
+            jnp.concatenate([token.query, condition]),
+            jnp.concatenate([self.query_embedding, layer.weight.T]),
+            precision=lax.Precision.HIGHEST,
         )
-        x = x + self.outcome_encoder(token.outcome)
-        x = jax.nn.gelu(x + self.condition_embedding(condition))
+        assert layer.bias is not None
+        x = jax.nn.gelu(x + layer.bias + self.outcome_encoder(token.outcome))
         if self.summary_embedding is not None and token.summary is not None:
             x = x + jax.nn.gelu(self.summary_embedding(token.summary))
         return x

@@ -58,6 +58,15 @@ class TransformerConfig:
         """The dtype of matrix products."""
         return jnp.bfloat16 if self.bfloat16 else jnp.float32
 
+    def padded(self, num_tokens: int) -> int:
+        """The length at which a sequence is processed.
+
+        Flash attention takes multiples of 8; whoever pads the tokens before they are
+        embedded spares the copy.
+        """
+        flash = _has_flash_attention(self.compute_dtype)
+        return num_tokens + -num_tokens % 8 if flash else num_tokens
+
 
 KeysOrValues = Float[Array, "capacity kv_heads head"]
 TIME_AXIS = -3
@@ -162,9 +171,11 @@ class CausalTransformer(eqx.Module):
     ) -> Float[Array, "tokens width"]:
         """Features of every token, each seeing itself and what came before."""
         num_tokens = tokens.shape[0]
-        x = tokens + self.positions[:num_tokens]
-        if _has_flash_attention(self.config.compute_dtype):
-            x = jnp.pad(x, ((0, -num_tokens % 8), (0, 0)))
+        length = self.config.padded(num_tokens)
+        capacity = self.positions.shape[0]
+        tokens = jnp.pad(tokens, ((0, length - num_tokens), (0, 0)))
+        positions = jnp.pad(self.positions, ((0, max(0, length - capacity)), (0, 0)))
+        x = tokens + positions[:length]
         for block in self.blocks:
             heads = jax.vmap(block.heads)(x)
             x = jax.vmap(block.finish)(x, _attend_all(heads))
