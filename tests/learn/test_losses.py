@@ -134,7 +134,7 @@ def test_targets_are_watkins_returns_less_stopping_and_shortfall(masked, can_sto
             assert targets[i, t] == pytest.approx(expected, abs=1e-5)
             followed += t + 1 < slow.length and slow.taken(t + 1) == slow.greedy(t + 1)
     assert followed > CASES / 2, "hardly any trace was followed"
-    assert fell_short > CASES / 10, "hardly any query was worse than the best"
+    assert fell_short > CASES / 20, "hardly any query was worse than the best"
 
 
 def make_experience(queries, length, hypothesis=0):
