@@ -2,7 +2,6 @@
 
 import dataclasses
 import difflib
-import re
 import sys
 import typing
 from collections.abc import Mapping
@@ -17,9 +16,9 @@ from icpe.exceptions import (
     InvalidParameterError,
     UnknownNameError,
 )
+from icpe.studies.durations import parse_duration
 
 INTERRUPTED = 130
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,22 +116,6 @@ def run(args: Args) -> int:
     checkpoint.unlink(missing_ok=True)
     print_card(output(), artifact.document(), str(args.out))
     return 0
-
-
-def parse_duration(text: str) -> float:
-    """Seconds in 90, 90s, 9m or 1h; "inf" is no limit.
-
-    Raises:
-        InvalidParameterError: it is something else, or nothing.
-    """
-    if text == "inf":
-        return float("inf")
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    if match is None or float(match[1]) == 0:
-        raise InvalidParameterError(
-            f"--time-limit must be a time such as 90, 90s, 9m or 1h; got {text!r}."
-        )
-    return float(match[1]) * _SECONDS[match[2]]
 
 
 def build_config(args: Args, family, earlier):

@@ -1,0 +1,170 @@
+"""`icpe study`: the experiments of the paper, cell by cell."""
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from icpe.exceptions import InvalidParameterError
+
+INTERRUPTED = 130
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Run the experiments of the paper, and report what they gave.
+
+    `icpe study list` names them. `icpe study run NAME` measures the cells that have no
+    result yet, one file each; whatever ends it, the same command goes on. `icpe study
+    report NAME` makes tables, figures and a page of what there is.
+    """
+
+    action: Annotated[
+        tyro.conf.Positional[Literal["list", "run", "report"]],
+        tyro.conf.arg(metavar="list|run|report"),
+    ]
+    """What to do."""
+    name: Annotated[
+        tyro.conf.Positional[str | None],
+        tyro.conf.arg(metavar="NAME", help_behavior_hint=""),
+    ] = None
+    """The study, or all."""
+    cells: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="PATTERN ...", help_behavior_hint="")
+    ] = ()
+    """run: only cells with these names; * fits anything, as in "K=8/*"."""
+    seeds: Annotated[
+        tuple[int, ...], tyro.conf.arg(metavar="N ...", help_behavior_hint="")
+    ] = ()
+    """run: only these training seeds; cells without training are always in."""
+    time_limit: Annotated[
+        str | None, tyro.conf.arg(metavar="TIME", help_behavior_hint="")
+    ] = None
+    """run: begin no cell after this time, and stop a training with a checkpoint: 90,
+    90s, 9m or 1h."""
+    preset: Annotated[
+        Literal["cpu", "gpu"] | None,
+        tyro.conf.arg(metavar="cpu|gpu", help_behavior_hint=""),
+    ] = None
+    """run: settings of trainings; by what there is."""
+    out: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
+    """Where results are kept."""
+    also: Annotated[
+        Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")
+    ] = None
+    """run: cells with results in this folder count as done."""
+    to: Annotated[
+        Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")
+    ] = None
+    """report: where the report goes; reports/NAME among the results if left out."""
+    sizes: Annotated[Literal["full", "tiny"], tyro.conf.arg(metavar="full|tiny")] = (
+        "full"
+    )
+    """tiny: all parts in minutes, at sizes that say nothing."""
+    json: bool = False
+    """Print one line of JSON."""
+
+
+def run(args: Args) -> int:
+    """Lists, runs or reports."""
+    from icpe.studies.catalog import make_study, study_names
+
+    if args.action == "list":
+        return _list(args)
+    if args.name is None:
+        raise InvalidParameterError(
+            f"The name of the study is missing; write icpe study {args.action} NAME "
+            f"with one of {', '.join(study_names())}, or all."
+        )
+    names = study_names() if args.name == "all" else (args.name,)
+    studies = [make_study(name, args.sizes) for name in names]
+    return _run(args, studies) if args.action == "run" else _report(args, studies)
+
+
+def _list(args: Args) -> int:
+    from rich.table import Table
+
+    from icpe.cli.terminal import output, print_json
+    from icpe.studies.catalog import make_study, study_names
+
+    studies = [make_study(name, args.sizes) for name in study_names()]
+    counts = [len(study.results(args.out).records) for study in studies]
+    if args.json:
+        print_json(
+            [
+                {
+                    "name": study.name,
+                    "title": study.title,
+                    "cells": [cell.name for cell in study.cells],
+                    "run": count,
+                }
+                for study, count in zip(studies, counts, strict=True)
+            ]
+        )
+        return 0
+    table = Table(box=None, header_style="bold")
+    for heading in ("study", "cells", "run", "what it is about"):
+        right = heading in ("cells", "run")
+        table.add_column(heading, justify="right" if right else "left")
+    for study, count in zip(studies, counts, strict=True):
+        table.add_row(study.name, str(len(study.cells)), str(count), study.title)
+    output().print(table)
+    return 0
+
+
+def _run(args: Args, studies) -> int:
+    import time
+
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.cli.terminal import print_json, progress_meter
+    from icpe.studies.durations import parse_duration
+    from icpe.studies.runner import Selection, run_study, summary
+
+    deadline = time.monotonic() + parse_duration(args.time_limit or "inf")
+    keep_compiled_programs()
+    outcomes = {}
+    try:
+        for study in studies:
+            outcomes[study.name] = run_study(
+                study,
+                args.out,
+                selection=Selection(args.cells, args.seeds),
+                also=args.also,
+                time_limit=deadline - time.monotonic(),
+                machine=args.preset,
+                progress=progress_meter(),
+                say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
+            )
+    except KeyboardInterrupt:
+        print(
+            "icpe: Interrupted; the same command goes on where it was.",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    if args.json:
+        print_json({name: dataclasses.asdict(one) for name, one in outcomes.items()})
+    else:
+        for name, outcome in outcomes.items():
+            print(f"{name}. {summary(outcome)}")
+    return int(any(outcome.failed for outcome in outcomes.values()))
+
+
+def _report(args: Args, studies) -> int:
+    from icpe.cli.terminal import print_json
+    from icpe.studies.report import write_report
+
+    files = []
+    for study in studies:
+        base = args.out / "reports" if args.to is None else args.to
+        folder = (
+            base if args.to is not None and len(studies) == 1 else base / study.name
+        )
+        files += write_report(study, study.results(args.out), folder)
+    if args.json:
+        print_json({"files": [str(path) for path in files]})
+    else:
+        for path in files:
+            print(path)
+    return 0

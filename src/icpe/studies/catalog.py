@@ -1,0 +1,58 @@
+"""All studies by name, in the order of the paper; ours at the end."""
+
+import difflib
+from collections.abc import Callable
+
+from icpe.exceptions import UnknownNameError
+from icpe.studies import (
+    ablation,
+    any_error_prob,
+    bandit_variations,
+    binary_search,
+    deterministic_bandits,
+    feedback_graphs,
+    finite_sample,
+    magic_action,
+    magic_chain,
+    magic_room,
+    stochastic_bandits,
+)
+from icpe.studies.study import Size, Study
+
+_STUDIES: dict[str, Callable[[Size], Study]] = {
+    "stochastic-bandits": stochastic_bandits.make,
+    "stochastic-bandits-budget": bandit_variations.make_budget,
+    "distribution-shift": bandit_variations.make_shift,
+    "policy-statistics": bandit_variations.make_policy,
+    "deterministic-bandits": deterministic_bandits.make,
+    "magic-action": magic_action.make,
+    "regret": magic_action.make_regret,
+    "magic-chain": magic_chain.make,
+    "binary-search": binary_search.make,
+    "feedback-graphs-budget": feedback_graphs.make_budget,
+    "feedback-graphs": feedback_graphs.make,
+    "magic-room": magic_room.make,
+    "finite-sample": finite_sample.make,
+    "any-error-probability": any_error_prob.make,
+    "ablation": ablation.make,
+}
+
+
+def study_names() -> tuple[str, ...]:
+    """The names of all studies."""
+    return tuple(_STUDIES)
+
+
+def make_study(name: str, size: Size = "full") -> Study:
+    """A study by name.
+
+    Raises:
+        UnknownNameError: there is none of that name.
+    """
+    if name not in _STUDIES:
+        close = difflib.get_close_matches(name, _STUDIES, n=1)
+        raise UnknownNameError(
+            f"There is no study {name!r}; the studies are {', '.join(_STUDIES)}."
+            + (f" Did you mean {close[0]!r}?" if close else "")
+        )
+    return _STUDIES[name](size)

@@ -1,0 +1,135 @@
+"""Trained explorers that cells need: described, trained once, kept in a folder."""
+
+import dataclasses
+import hashlib
+import json
+import math
+import re
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import jax
+
+from icpe.artifact import Artifact
+from icpe.evaluate.report import family_record
+from icpe.exceptions import IcpeError
+from icpe.learn.config import TrainConfig
+from icpe.learn.fit import FitOptions
+from icpe.learn.learners import AnyConfig
+from icpe.learn.paper.presets import paper_preset
+from icpe.learn.presets import Preset, preset
+from icpe.progress import AbstractProgress
+from icpe.tasks.base import AbstractTaskFamily
+from icpe.workflow import checkpoint_path, metrics_path, train
+
+
+class OutOfTimeError(IcpeError, RuntimeError):
+    """A training did not end within the time given; it goes on the next time."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """What is trained. Equal models are trained once, whoever needs them.
+
+    Attributes:
+        family: the family it is trained for.
+        seed: seed of the training.
+        learner: the universal one, or plain DQN on environment rewards, which is the
+            paper's baseline for deterministic bandits.
+        config: the whole configuration; the preset of the machine if None.
+        calibration_episodes: for each row of the operating table.
+    """
+
+    family: AbstractTaskFamily
+    seed: int = 0
+    learner: Literal["universal", "dqn"] = "universal"
+    config: TrainConfig | None = None
+    calibration_episodes: int = 8192
+
+    @property
+    def file_name(self) -> str:
+        """A name for people, with a digest of everything that matters."""
+        described: dict[str, Any] = {"family": family_record(self.family)}
+        described |= {"learner": self.learner, "episodes": self.calibration_episodes}
+        if self.config is not None:
+            described["config"] = dataclasses.asdict(self.config)
+        text = json.dumps(described, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        name = described["family"]["name"]
+        size = next(iter(described["family"]["parameters"].values()))
+        words = f"{name}-{size}-{self.learner}-{digest}-seed={self.seed}"
+        return re.sub(r"[^\w.=-]+", "-", words) + ".safetensors"
+
+    def configuration(self, machine: Preset) -> AnyConfig:
+        """The whole configuration of the training on a machine."""
+        if self.config is not None:
+            return dataclasses.replace(self.config, seed=self.seed)
+        if self.learner == "dqn":
+            return dataclasses.replace(
+                paper_preset(machine, self.family),
+                budget=self.family.spec.horizon,
+                reward="environment",
+                seed=self.seed,
+            )
+        return dataclasses.replace(preset(machine, self.family), seed=self.seed)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bench:
+    """Where trained explorers come from: a folder, which is filled as needed.
+
+    Attributes:
+        folder: where they are kept.
+        machine: whose presets are used; chosen by the device if None.
+        deadline: when trainings stop with a checkpoint, by `time.monotonic`.
+        progress: hears about trainings and evaluations.
+    """
+
+    folder: Path
+    machine: Preset | None = None
+    deadline: float = math.inf
+    progress: AbstractProgress | None = None
+
+    def artifact(self, model: Model) -> Artifact:
+        """The trained explorer: from its file, or trained now, or further.
+
+        Raises:
+            OutOfTimeError: the deadline came first; the checkpoint is kept.
+            TrainingDivergedError: a loss became NaN or infinite.
+        """
+        path = self.folder / model.file_name
+        if path.exists():
+            return Artifact.load(path, model.family)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        on_cpu = jax.default_backend() == "cpu"
+        machine = self.machine or ("cpu" if on_cpu else "gpu")
+        config = model.configuration(machine)
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise OutOfTimeError(f"There is no time left to train {path.stem}.")
+        checkpoint = checkpoint_path(path)
+        trained = train(
+            model.family,
+            config,
+            FitOptions(
+                checkpoint=checkpoint,
+                light_checkpoint=True,
+                resume=checkpoint.exists(),
+                time_limit=left,
+                metrics=metrics_path(path),
+            ),
+            calibration_episodes=model.calibration_episodes,
+            progress=self.progress,
+        )
+        if trained.stopped == "interrupted":
+            raise KeyboardInterrupt
+        if trained.stopped is not None:
+            done = trained.artifact.provenance["iterations"]
+            raise OutOfTimeError(
+                f"The training of {path.stem} ran out of time after {done} of "
+                f"{config.num_iterations} iterations; run the study again to go on."
+            )
+        trained.artifact.save(path)
+        checkpoint.unlink(missing_ok=True)
+        return trained.artifact

@@ -1,0 +1,219 @@
+"""Run the cells of a study that have no result yet, one JSON file each.
+
+`icpe study run` calls this; it is also a program of its own that needs nothing but the
+package's core: `python -m icpe.studies.runner NAME --out FOLDER`.
+"""
+
+import argparse
+import dataclasses
+import datetime
+import fnmatch
+import json
+import math
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from icpe.artifact import provenance
+from icpe.exceptions import IcpeError, UnknownNameError
+from icpe.files import replacing
+from icpe.learn.presets import Preset
+from icpe.progress import AbstractProgress
+from icpe.studies.durations import parse_duration
+from icpe.studies.models import Bench, OutOfTimeError
+from icpe.studies.study import Cell, Study
+
+MODELS = "models"
+"""Folder, beside those of the studies, for trained explorers."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection:
+    """Which cells to run.
+
+    Attributes:
+        patterns: names, or patterns such as "K=8/*"; all if empty.
+        seeds: training seeds; all if empty. Cells without a seed are always in.
+    """
+
+    patterns: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+
+    def of(self, study: Study) -> tuple[Cell, ...]:
+        """The chosen cells.
+
+        Raises:
+            UnknownNameError: a pattern fits no cell.
+        """
+        for pattern in self.patterns:
+            if not fnmatch.filter([cell.name for cell in study.cells], pattern):
+                raise UnknownNameError(
+                    f"--cells {pattern!r} fits no cell of {study.name!r}; its cells "
+                    f"are named like {study.cells[0].name!r} and "
+                    f"{study.cells[-1].name!r}, and * fits anything."
+                )
+        return tuple(cell for cell in study.cells if self._fits(cell))
+
+    def _fits(self, cell: Cell) -> bool:
+        named = not self.patterns or any(
+            fnmatch.fnmatchcase(cell.name, pattern) for pattern in self.patterns
+        )
+        return named and (not self.seeds or cell.seed in (None, *self.seeds))
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a run came to, as names of cells; failures with their sentence."""
+
+    done: tuple[str, ...]
+    skipped: tuple[str, ...]
+    failed: tuple[tuple[str, str], ...]
+    left: tuple[str, ...]
+
+
+def run_study(
+    study: Study,
+    out: Path,
+    *,
+    selection: Selection | None = None,
+    also: Path | None = None,
+    time_limit: float = math.inf,
+    machine: Preset | None = None,
+    progress: AbstractProgress | None = None,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> Outcome:
+    """Runs the chosen cells that have no result yet, one after the other.
+
+    Each result is written, whole, as soon as it is there, so that whatever ends the run
+    costs at most the cell in flight; of a training a checkpoint is kept. A cell that
+    fails is reported and the others go on.
+
+    Args:
+        study: the study.
+        out: folder of the results; trained explorers go to its folder `models`.
+        selection: which cells.
+        also: another folder whose results count as done.
+        time_limit: seconds after which no cell begins and a training stops.
+        machine: whose presets are used in training; chosen by the device if None.
+        progress: hears about trainings and evaluations.
+        say: hears a sentence about every cell.
+
+    Raises:
+        UnknownNameError: the selection fits no cell.
+        DataError: a result that is already there is damaged.
+    """
+    cells = (selection or Selection()).of(study)
+    deadline = time.monotonic() + time_limit
+    bench = Bench(out / MODELS, machine, deadline, progress)
+    done, skipped, failed, left = [], [], [], []
+    for number, cell in enumerate(cells, 1):
+        label = f"{study.name} {number}/{len(cells)} {cell.name}"
+        if any(study.record(cell, folder) for folder in (out, also) if folder):
+            skipped.append(cell.name)
+            continue
+        if time.monotonic() >= deadline:
+            left.append(cell.name)
+            continue
+        say(f"{label} ...")
+        start = time.monotonic()
+        try:
+            result = cell.measure.run(bench, cell.seed or 0)
+        except OutOfTimeError as error:
+            left.append(cell.name)
+            say(f"{label}: {error}")
+        except Exception as error:  # one bad cell must not cost the others
+            failed.append((cell.name, _sentence(error)))
+            say(f"{label} failed: {_sentence(error)}")
+        else:
+            seconds = time.monotonic() - start
+            _write(study, cell, out, result, seconds)
+            done.append(cell.name)
+            say(f"{label}: done in {seconds:.1f} s")
+    return Outcome(tuple(done), tuple(skipped), tuple(failed), tuple(left))
+
+
+def _write(
+    study: Study, cell: Cell, out: Path, result: dict[str, Any], seconds: float
+) -> None:
+    record = {
+        "study": study.name,
+        "cell": cell.name,
+        "key": cell.key,
+        "configuration": cell.configuration(),
+        "seeds": {"training": cell.seed, "episodes": cell.seed or 0},
+        "result": result,
+        **provenance(python=platform.python_version(), numpy=np.__version__),
+        "seconds": round(seconds, 1),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+    path = study.path(cell, out)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(record, allow_nan=False) + "\n")
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, IcpeError):
+        return str(error)
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
+def summary(outcome: Outcome) -> str:
+    """What a run came to, in one sentence."""
+    parts = [f"{len(outcome.done)} done", f"{len(outcome.skipped)} were done before"]
+    if outcome.left:
+        parts.append(f"{len(outcome.left)} left for another run")
+    if outcome.failed:
+        parts.append(f"{len(outcome.failed)} failed")
+    return f"Cells: {', '.join(parts)}."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program `python -m icpe.studies.runner`; see `--help`."""
+    from icpe.studies.catalog import make_study, study_names
+
+    parser = argparse.ArgumentParser(
+        prog="python -m icpe.studies.runner",
+        description="Run the cells of a study that have no result yet.",
+    )
+    parser.add_argument("name", help=f"one of {', '.join(study_names())}, or all")
+    parser.add_argument("--out", type=Path, default=Path("results"), help="folder")
+    parser.add_argument("--also", type=Path, help="results there count as done")
+    parser.add_argument("--cells", nargs="*", default=(), help='such as "K=8/*"')
+    parser.add_argument("--seeds", nargs="*", type=int, default=(), help="such as 0 1")
+    parser.add_argument("--time-limit", default="inf", help="such as 90s, 9m or 1h")
+    parser.add_argument("--preset", choices=("cpu", "gpu"), help="by what there is")
+    parser.add_argument("--sizes", choices=("full", "tiny"), default="full")
+    args = parser.parse_args(argv)
+    names = study_names() if args.name == "all" else (args.name,)
+    failed = False
+    try:
+        deadline = time.monotonic() + parse_duration(args.time_limit)
+        for name in names:
+            outcome = run_study(
+                make_study(name, args.sizes),
+                args.out,
+                selection=Selection(tuple(args.cells), tuple(args.seeds)),
+                also=args.also,
+                time_limit=deadline - time.monotonic(),
+                machine=args.preset,
+                say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
+            )
+            failed |= bool(outcome.failed)
+            print(f"{name}. {summary(outcome)}", flush=True)
+    except IcpeError as error:
+        print(f"icpe: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("icpe: Interrupted; run it again to go on.", file=sys.stderr)
+        return 130
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

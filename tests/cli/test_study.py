@@ -1,0 +1,39 @@
+"""`icpe study` from the command line, with cells that need no training."""
+
+import pytest
+
+
+def test_studies_are_listed_with_their_cells(icpe, tmp_path):
+    called = icpe(f"study list --json --out {tmp_path}")
+    assert called.status == 0
+    (search,) = [one for one in called.json if one["name"] == "binary-search"]
+    assert search["run"] == 0 and "K=256/ours/seed=2" in search["cells"]
+    assert "binary-search" in icpe(f"study list --out {tmp_path}").out
+
+
+def test_a_study_is_run_and_reported(icpe, tmp_path):
+    words = f"binary-search --sizes tiny --out {tmp_path}"
+    called = icpe(f"study run {words} --cells K=4/limit K=8/limit --json")
+    assert called.status == 0
+    assert called.json["binary-search"]["done"] == ["K=4/limit", "K=8/limit"]
+    again = icpe(f"study run {words} --cells */limit")
+    assert again.out == "binary-search. Cells: 0 done, 2 were done before.\n"
+    report = icpe(f"study report {words} --json")
+    assert report.status == 0
+    page = tmp_path / "reports" / "binary-search" / "binary-search.html"
+    assert str(page) == report.json["files"][0] and page.exists()
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        ("study run", "The name of the study is missing"),
+        ("study run binary-serch", "Did you mean 'binary-search'?"),
+        ("study run binary-search --cells K=7/*", "fits no cell of 'binary-search'"),
+        ("study run binary-search --time-limit soon", "--time-limit must be a time"),
+    ],
+)
+def test_bad_requests_are_answered_in_one_sentence(icpe, tmp_path, words, sentence):
+    called = icpe(f"{words} --out {tmp_path}")
+    assert called.status == 2
+    assert sentence in called.err and called.err.count("\n") == 1
