@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test test-all check bench clean
+.PHONY: demo test test-all check bench results clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -30,6 +30,9 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/icpe bench
+
+results: $(STAMP)
+	$(BIN)/python -m icpe.studies.results docs
 
 clean:
 	rm -rf .venv

@@ -28,6 +28,7 @@ COMMANDS = {
     "evaluate": "measure accuracy and number of queries of explorers",
     "regret": "measure what explorers lose against the best arm while they pull",
     "play": "watch one episode, or answer the queries yourself",
+    "study": "run the experiments of the paper, and report what they gave",
     "bench": "time the learner and a session on this machine",
 }
 
