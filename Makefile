@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test test-all check bench results clean
+.PHONY: demo test test-all check bench results zoo-cards clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -33,6 +33,9 @@ bench: $(STAMP)
 
 results: $(STAMP)
 	$(BIN)/python -m icpe.studies.results docs
+
+zoo-cards: $(STAMP)
+	$(BIN)/python benchmarks/zoo_cards.py
 
 clean:
 	rm -rf .venv

@@ -1,7 +1,6 @@
 """`icpe calibrate`: measure the operating table of a trained explorer again."""
 
 import dataclasses
-from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -17,7 +16,7 @@ class Args:
     is replaced at the very end.
     """
 
-    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
     """The file of the explorer."""
     episodes: Annotated[
         int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")
@@ -38,6 +37,7 @@ class Args:
 def run(args: Args) -> int:
     """Measures and writes back."""
     from icpe.artifact import Artifact
+    from icpe.cli.artifact_files import changeable_file
     from icpe.cli.card import print_card
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
@@ -47,19 +47,20 @@ def run(args: Args) -> int:
 
     if args.seed is not None:
         check_seed(args.seed)
-    artifact = Artifact.load(args.file)
-    check_writable(args.file)
+    path = changeable_file(args.file)
+    artifact = Artifact.load(path)
+    check_writable(path)
     keep_compiled_programs()
     table = calibrate(
         artifact, **_request(args, artifact.table), progress=progress_meter()
     )
     artifact = dataclasses.replace(artifact, table=table)
-    artifact.save(args.file)
+    artifact.save(path)
     if args.json:
         print_json(table.to_dict())
     else:
         console = output()
-        print_card(console, artifact.document(), str(args.file))
+        print_card(console, artifact.document(), args.file)
         if artifact.certificates:
             console.print(
                 "Certificates still serve, but --verify wants one that was made with "

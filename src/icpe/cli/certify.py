@@ -1,7 +1,6 @@
 """`icpe certify`: show by exact tests how rarely a trained explorer errs."""
 
 import dataclasses
-from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
@@ -23,8 +22,8 @@ class Args:
     file, whether it succeeds or not. The exit status is 1 if nothing was certified.
     """
 
-    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
-    """The file of the explorer."""
+    file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
+    """The file of the explorer; with --verify also a name from `icpe zoo`."""
     error_prob: Annotated[float | None, _optional("P")] = None
     """The largest probability of a wrong answer, on average over the family."""
     budget: Annotated[int | None, _optional("N")] = None
@@ -45,20 +44,22 @@ class Args:
 def run(args: Args) -> int:
     """Certifies and writes back, or verifies."""
     from icpe.artifact import Artifact
+    from icpe.cli.artifact_files import changeable_file, readable_file
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.files import check_writable
 
     if args.seed is not None:
         check_seed(args.seed)
-    artifact = Artifact.load(args.file)
+    path = (readable_file if args.verify else changeable_file)(args.file)
+    artifact = Artifact.load(path)
     if not args.verify:
-        check_writable(args.file)
+        check_writable(path)
     keep_compiled_programs()
-    return _verify(args, artifact) if args.verify else _certify(args, artifact)
+    return _verify(args, artifact) if args.verify else _certify(args, artifact, path)
 
 
-def _certify(args: Args, artifact) -> int:
+def _certify(args: Args, artifact, path) -> int:
     from icpe.cli.terminal import output, print_json, progress_meter
     from icpe.evaluate.certify import certify
 
@@ -71,7 +72,7 @@ def _certify(args: Args, artifact) -> int:
         seed=args.seed,
         progress=progress_meter(),
     )
-    artifact.with_certificate(certificate).save(args.file)
+    artifact.with_certificate(certificate).save(path)
     if args.json:
         print_json(certificate.to_dict())
     else:

@@ -1,17 +1,21 @@
 """From EXPLORER words on the command line to explorers and the family they play.
 
 The one place that knows what an EXPLORER can be: the file of a trained explorer, the
-name of a baseline, or an explorer that is built on one of these, as in `i-dpt:FILE`.
+name of one of the zoo, the name of a baseline, or an explorer that is built on one of
+these, as in `i-dpt:FILE`. They are looked for in this order.
 """
 
 import dataclasses
+import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from icpe import zoo
 from icpe.artifact import Artifact
+from icpe.cli.artifact_files import file_named
 from icpe.cli.families import build_family, convert
 from icpe.evaluate import Contender, Request
-from icpe.exceptions import InvalidParameterError, UnsupportedError
+from icpe.exceptions import InvalidParameterError, UnknownNameError, UnsupportedError
 from icpe.explorers import (
     AbstractExplorer,
     explorer_names,
@@ -22,7 +26,6 @@ from icpe.explorers.wrappers import WRAPPERS, wrap_explorer
 from icpe.tasks import AbstractTaskFamily
 from icpe.tasks.registry import describe, family_names
 
-SUFFIX = ".safetensors"
 _ERROR_PROB = ",error_prob="
 
 
@@ -40,8 +43,9 @@ def resolve(
     """Finds explorers and family.
 
     Args:
-        words: files, baselines as NAME or NAME:parameter=value,parameter=value, and
-            WRAPPER:EXPLORER where EXPLORER is one of these.
+        words: files, names of the zoo, baselines as NAME or
+            NAME:parameter=value,parameter=value, and WRAPPER:EXPLORER where EXPLORER
+            is one of these.
         family_name: the family to play; that of the files if None.
         settings: its unparsed parameters.
 
@@ -54,15 +58,19 @@ def resolve(
     if not words:
         raise InvalidParameterError(
             "EXPLORER is missing; give the file of a trained one, or one or more of "
-            f"{', '.join(explorer_names())}."
+            f"{', '.join((*zoo.names(), *explorer_names()))}."
         )
     if len(set(words)) < len(words):
         raise InvalidParameterError(
             f"An explorer may be named only once; got {' '.join(words)}."
         )
     inner = {word: _inner(word) for word in words}
+    paths = {word: file_named(inner[word]) for word in words}
+    for word, path in paths.items():
+        if path is None:
+            _check_baseline(inner[word])
     files = {
-        word: Artifact.load(inner[word]) for word in words if _is_file(inner[word])
+        word: Artifact.load(path) for word, path in paths.items() if path is not None
     }
     family = _family(files, family_name, settings)
     for word, artifact in files.items():
@@ -87,7 +95,8 @@ def _inner(word: str) -> str:
     if not inner:
         raise InvalidParameterError(
             f"Explorer {name!r} is built on another one; write {name}:FILE with the "
-            f"file of a trained explorer, or {name}:NAME with a baseline."
+            f"file of a trained explorer, or {name}:NAME with one of the zoo or a "
+            "baseline."
         )
     return inner
 
@@ -109,10 +118,6 @@ def _wrapped(
         )
     inner = contender.explorer if isinstance(contender, Artifact) else contender
     return wrap_explorer(name, inner, family, point)
-
-
-def _is_file(word: str) -> bool:
-    return word.endswith(SUFFIX) or Path(word).is_file()
 
 
 def _family(
@@ -155,3 +160,18 @@ def _baseline(word: str, family: AbstractTaskFamily) -> AbstractExplorer:
             else value
         )
     return make_explorer(name, family, **values)
+
+
+def _check_baseline(word: str) -> None:
+    """Complains about a word that is neither a file nor a name."""
+    name = word.partition(":")[0]
+    if name in explorer_names():
+        return
+    names = (*zoo.names(), *explorer_names())
+    close = difflib.get_close_matches(name, names, n=1)
+    raise UnknownNameError(
+        f"There is no explorer {name!r}: it is no file, the zoo has "
+        f"{', '.join(zoo.names())}, and the baselines are "
+        f"{', '.join(explorer_names())}."
+        + (f" Did you mean {close[0]!r}?" if close else "")
+    )

@@ -19,6 +19,7 @@ COMMANDS = {
     "demo": "see the main job done, step by step",
     "tasks": "list the families of tasks and their parameters",
     "baselines": "list the classical explorers and the families they serve",
+    "zoo": "list the trained explorers that come with icpe",
     "bounds": "print what is known about the optimum of a family",
     "ids": "show where information-directed sampling falls short",
     "train": "train an explorer for a family",

@@ -27,7 +27,8 @@ class Args:
     """
 
     explorer: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPLORER")]
-    """Who asks: a trained explorer's file, or a name from `icpe baselines`."""
+    """Who asks: a trained explorer's file, or a name from `icpe zoo`
+    or `icpe baselines`."""
     family: FamilyName = None
     """The family to play; that of the file if left out."""
     request: tyro.conf.OmitArgPrefixes[Request] = dataclasses.field(

@@ -1,7 +1,6 @@
 """`icpe show`: the card of a trained explorer."""
 
 import dataclasses
-from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -17,8 +16,8 @@ class Args:
     and where it comes from. The family need not be installed.
     """
 
-    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
-    """The file of the explorer."""
+    file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
+    """The file of the explorer, or a name from `icpe zoo`."""
     json: bool = False
     """Print everything but the networks as one line of JSON."""
     seed: Seed = 0
@@ -28,12 +27,13 @@ class Args:
 def run(args: Args) -> int:
     """Prints the card."""
     from icpe.artifact import read_card
+    from icpe.cli.artifact_files import readable_file
     from icpe.cli.card import print_card
     from icpe.cli.terminal import output, print_json
 
-    document = read_card(args.file)
+    document = read_card(readable_file(args.file))
     if args.json:
         print_json(document)
     else:
-        print_card(output(), document, str(args.file))
+        print_card(output(), document, args.file)
     return 0

@@ -1,0 +1,162 @@
+"""Puts a trained explorer into the zoo: rounded, calibrated, certified, small.
+
+    python benchmarks/ship.py FILE NAME [--error-prob P]
+
+Weights are rounded to what bfloat16 can hold, which halves the file, and are then used
+in float32, so that answers hardly depend on the device. What it does at each price and
+the certificate are measured after that. Nothing is put into the zoo unless it is
+certified, at 0.01 for families without noise and at 0.1 for the others, and no larger
+than 3 MB.
+"""
+
+import argparse
+import dataclasses
+import sys
+import tempfile
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.random as jr
+
+from icpe import zoo
+from icpe.artifact import Artifact
+from icpe.cli.runtime import keep_compiled_programs
+from icpe.cli.terminal import progress_meter
+from icpe.evaluate.calibrate import calibrate
+from icpe.evaluate.certify import certify
+from icpe.exceptions import IcpeError, UnsupportedError
+from icpe.explorers.neural import ExplorerNets
+from icpe.files import rounded
+from icpe.learn.presets import preset
+from icpe.tasks.registry import family_name, parameter_fields
+
+LARGEST_SIZE = 3_000_000
+NOISELESS = ("binary-search", "deterministic-bandit", "magic-chain", "magic-room")
+
+
+def ship(
+    artifact: Artifact,
+    name: str,
+    *,
+    error_prob: float | None = None,
+    calibration_episodes: int = 4096,
+    folder: Path | None = None,
+) -> Artifact:
+    """Prepares an explorer and writes it to the folder of the zoo.
+
+    Raises:
+        UnsupportedError: it could not be certified, or is too large.
+    """
+    family = artifact.family
+    if error_prob is None:
+        error_prob = 0.01 if family_name(family) in NOISELESS else 0.1
+    artifact = dataclasses.replace(
+        artifact,
+        nets=in_float32(rounded(artifact.universal_nets)),
+        provenance={**artifact.provenance, "command": training_command(artifact)},
+        certificates=(),
+    )
+    table = calibrate(
+        artifact, episodes=calibration_episodes, progress=progress_meter()
+    )
+    artifact = dataclasses.replace(artifact, table=table)
+    certificate = certify(artifact, error_prob=error_prob, progress=progress_meter())
+    if not certificate.certified:
+        right = certificate.bound_successes / certificate.episodes
+        raise UnsupportedError(
+            f"{name} is not certified at error_prob {error_prob:g}: its accuracy at "
+            f"price {certificate.price:.4g} is {right:.4f}; train it longer."
+        )
+    artifact = artifact.with_certificate(certificate)
+    _save(artifact, (folder or zoo.folder()) / f"{name}{zoo.SUFFIX}")
+    return artifact
+
+
+def in_float32(nets: ExplorerNets) -> ExplorerNets:
+    """The same networks with matrix products in float32."""
+    transformer = dataclasses.replace(nets.config.transformer, bfloat16=False)
+    config = dataclasses.replace(nets.config, transformer=transformer)
+    like = eqx.filter_eval_shape(
+        lambda key: ExplorerNets(nets.spec, config, nets.prices, key=key), jr.key(0)
+    )
+    return jax.tree.unflatten(jax.tree.structure(like), jax.tree.leaves(nets))
+
+
+def training_command(artifact: Artifact) -> str:
+    """The command that trains an explorer like this one, as things are now."""
+    family, training = artifact.family, artifact.training
+    name = family_name(family)
+    words = ["icpe train", name]
+    for field in parameter_fields(name).values():
+        value = getattr(family, field.name)
+        if value != field.default:
+            words.append(_option("--family", field.name, value))
+    candidates = {kind: dataclasses.asdict(preset(kind, family)) for kind in _PRESETS}
+    changes = {
+        kind: {
+            key: value
+            for key, value in training.items()
+            if key != "seed" and key in settings and settings[key] != value
+        }
+        for kind, settings in candidates.items()
+    }
+    kind = min(changes, key=lambda kind: len(changes[kind]))
+    words.append(f"--preset {kind}")
+    words += [_option("--train", key, value) for key, value in changes[kind].items()]
+    if training["seed"]:
+        words.append(f"--seed {training['seed']}")
+    return " ".join([*words, "--out FILE"])
+
+
+_PRESETS = ("cpu", "gpu")
+
+
+def _option(prefix: str, name: str, value) -> str:
+    return f"{prefix}.{name.replace('_', '-')} {value}"
+
+
+def _save(artifact: Artifact, path: Path) -> None:
+    """Writes the file where it belongs once it is known to be small enough."""
+    with tempfile.TemporaryDirectory() as scratch:
+        trial = Path(scratch) / path.name
+        artifact.save(trial)
+        size = trial.stat().st_size
+    if size > LARGEST_SIZE:
+        raise UnsupportedError(
+            f"{path.stem} takes {size} bytes, more than the {LARGEST_SIZE} allowed in "
+            "the zoo; train smaller networks (--train.width, --train.num-layers)."
+        )
+    artifact.save(path)
+
+
+def main() -> int:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(description="Put a trained explorer into the zoo.")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("name")
+    parser.add_argument("--error-prob", type=float)
+    parser.add_argument("--calibration-episodes", type=int, default=4096)
+    args = parser.parse_args()
+    keep_compiled_programs()
+    try:
+        artifact = ship(
+            Artifact.load(args.file),
+            args.name,
+            error_prob=args.error_prob,
+            calibration_episodes=args.calibration_episodes,
+        )
+    except IcpeError as error:
+        print(f"ship: {error}", file=sys.stderr)
+        return 1
+    certificate = artifact.certificates[-1]
+    print(
+        f"{args.name}: certified at error_prob {certificate['error_prob']:g}, accuracy "
+        f"at least {certificate['lower_bound']:.4f} with "
+        f"{certificate['mean_queries']:.3f} queries on average"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

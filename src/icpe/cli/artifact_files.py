@@ -1,0 +1,51 @@
+"""From FILE on the command line to the file of a trained explorer.
+
+FILE is a path, or the name of an explorer of the zoo. A word with a folder or with
+the suffix of artifacts is a path, whatever the zoo has.
+"""
+
+import os
+from pathlib import Path
+
+from icpe import zoo
+from icpe.exceptions import UnknownNameError, UnsupportedError
+
+
+def file_named(word: str) -> Path | None:
+    """The file that a word names, None if it names none; a path need not exist."""
+    if word.endswith(zoo.SUFFIX) or os.sep in word:
+        return Path(word)
+    if word in zoo.names():
+        return zoo.path(word)
+    return Path(word) if Path(word).is_file() else None
+
+
+def readable_file(word: str) -> Path:
+    """The file that a word names.
+
+    Raises:
+        UnknownNameError: it is neither a file nor a name of the zoo.
+    """
+    path = file_named(word)
+    if path is None:
+        raise UnknownNameError(
+            f"There is no file {word!r}, and the zoo has no explorer of that name; it "
+            f"has {', '.join(zoo.names())}."
+        )
+    return path
+
+
+def changeable_file(word: str) -> Path:
+    """The file that a word names, for commands that write to it.
+
+    Raises:
+        UnknownNameError: it is neither a file nor a name of the zoo.
+        UnsupportedError: it is an explorer of the zoo.
+    """
+    path = readable_file(word)
+    if path.parent == zoo.folder():
+        raise UnsupportedError(
+            f"{word} is shipped with icpe and stays as it is; make a copy of your own "
+            f"with icpe zoo {word} --out FILE."
+        )
+    return path

@@ -1,0 +1,97 @@
+"""`icpe zoo`: the trained explorers that come with icpe."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from icpe.cli.options import Seed
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """List the explorers that come with icpe: what they explore and what they serve.
+
+    Each has a name that every command takes in place of a file. The error probability
+    shown is certified; `icpe show NAME` prints all that is known about one.
+    """
+
+    name: Annotated[
+        tyro.conf.Positional[str | None],
+        tyro.conf.arg(metavar="[NAME]", help_behavior_hint=""),
+    ] = None
+    """Only this one."""
+    out: Annotated[
+        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+    ] = None
+    """Copy it to FILE, to fine-tune it or to certify something else."""
+    json: bool = False
+    """Print a JSON list, one object per explorer."""
+    seed: Seed = 0
+    """Not used; accepted by every command."""
+
+
+def run(args: Args) -> int:
+    """Lists or copies."""
+    from icpe import zoo
+    from icpe.cli.terminal import output, print_json
+
+    names = zoo.names() if args.name is None else (args.name,)
+    cards = [zoo.card(name) for name in names]
+    if args.out is not None:
+        _copy(args.name, args.out)
+    if args.json:
+        print_json([card.to_dict() for card in cards])
+    else:
+        _print_cards(output(), cards)
+    return 0
+
+
+def _copy(name: str | None, out: Path) -> None:
+    import shutil
+
+    from icpe import zoo
+    from icpe.exceptions import InvalidParameterError
+    from icpe.files import check_writable, replacing
+
+    if name is None:
+        raise InvalidParameterError(
+            "--out needs the NAME of the explorer to copy; choose one of "
+            f"{', '.join(zoo.names())}."
+        )
+    try:
+        check_writable(out)
+    except OSError as error:
+        raise InvalidParameterError(
+            f"--out {out} cannot be written: {error}."
+        ) from error
+    with replacing(out) as temporary:
+        shutil.copyfile(zoo.path(name), temporary)
+
+
+def _print_cards(console, cards) -> None:
+    from rich.table import Table
+
+    table = Table(box=None)
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("family")
+    headings = ("certified", "down to", "budgets", "size", "trained")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for card in cards:
+        table.add_row(
+            card.name,
+            card.family["name"],
+            f"{card.certified_error_prob:g}",
+            f"{card.smallest_error_prob:g}",
+            f"1-{card.largest_budget}",
+            f"{card.size_bytes / 1e6:.1f} MB",
+            f"{card.training_seconds:.0f} s",
+        )
+    console.print(table)
+    console.print(
+        "[dim]certified: the error probability it is certified for; down to: the "
+        "smallest it serves; icpe show NAME says more[/]",
+        soft_wrap=True,
+    )

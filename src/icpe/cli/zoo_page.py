@@ -1,0 +1,183 @@
+"""The documentation pages of the zoo, made from what the files say."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from icpe.cli.card import requests
+from icpe.operating_table import OperatingRow, OperatingTable
+from icpe.zoo import Card
+
+_INDEX = """\
+# The zoo
+
+Written by `make zoo-cards`; a test keeps it up to date.
+
+Trained explorers that come with icpe. Each is certified, answers to its name in every
+command and in Python, and serves any error probability, budget and price in its range:
+
+```
+icpe zoo
+icpe evaluate {example} uniform --error-prob 0.1
+```
+
+```python
+from icpe import Session, zoo
+
+session = Session(zoo.load("{example}"), error_prob=0.1)
+```
+
+| name | explores | certified | down to | budgets | size | trained in |
+|---|---|---|---|---|---|---|
+{rows}
+
+*Certified* is the error probability of the [certificate](../certificates.md), which
+`icpe certify NAME --error-prob P --verify` checks again; *down to* is the smallest
+error probability that its operating table serves, uncertified. A copy of your own, to
+fine-tune or to certify for something else: `icpe zoo NAME --out FILE`.
+`benchmarks/ship.py` puts an explorer into the zoo.
+"""
+
+_PAGE = """\
+# `{name}`
+
+Written by `make zoo-cards`; a test keeps it up to date.
+
+| | |
+|---|---|
+| family | [`{family}`](../tasks/{family}.md) |
+| parameters | {parameters} |
+| error probability | {smallest:g} and larger; certified from {certified:g} on |
+| budget | 1 to {horizon} queries |
+| price | {low:.4g} to {high:.4g} |
+| size | {size:.2f} MB |
+| trained | {seconds:.0f} s on {device}, with icpe {icpe} and jax {jax} |
+
+{certificate}
+
+![One episode of {name}]({name}.svg)
+
+The first episode that is at least as long as the average, at error probability
+{certified:g}: the queries with their outcomes, and the belief after each.
+
+## What it does
+
+{priced}
+
+{budgets}
+
+Each row was measured on {episodes} episodes.
+
+## How it was trained
+
+```
+{command}
+```
+
+The weights were then rounded to bfloat16, and table and certificate made after that.
+Weights `{weights}`.
+"""
+
+
+def zoo_index(cards: Sequence[Card]) -> str:
+    """The page that lists the zoo, in Markdown."""
+    rows = [
+        f"| [`{card.name}`]({card.name}.md) | {_family(card.family)} | "
+        f"{card.certified_error_prob:g} | {card.smallest_error_prob:g} | "
+        f"1 to {card.largest_budget} | {card.size_bytes / 1e6:.1f} MB | "
+        f"{card.training_seconds:.0f} s, {card.training_device} |"
+        for card in cards
+    ]
+    return _INDEX.format(example=cards[0].name, rows="\n".join(rows))
+
+
+def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
+    """The page of one explorer, in Markdown.
+
+    Args:
+        card: at a glance.
+        document: what its file says.
+    """
+    table = OperatingTable.from_dict(document["operating_table"])
+    made = document["provenance"]
+    low, high = card.price_range
+    parameters = card.family["parameters"]
+    return _PAGE.format(
+        name=card.name,
+        family=card.family["name"],
+        parameters=", ".join(f"`{name}={value}`" for name, value in parameters.items()),
+        smallest=card.smallest_error_prob,
+        certified=card.certified_error_prob,
+        horizon=card.largest_budget,
+        low=low,
+        high=high,
+        size=card.size_bytes / 1e6,
+        seconds=card.training_seconds,
+        device=card.training_device,
+        icpe=made["icpe"],
+        jax=made["jax"],
+        certificate=_certificate(document, card),
+        priced=_priced(table),
+        budgets=_budgets(table),
+        episodes=" or ".join(sorted({str(row.episodes) for row in table.rows})),
+        command=card.training_command,
+        weights=document["weights"],
+    )
+
+
+def _family(family: Mapping[str, Any]) -> str:
+    """The family and its first parameter, which is its size."""
+    name, value = next(iter(family["parameters"].items()))
+    return f"[`{family['name']}`](../tasks/{family['name']}.md), `{name}={value}`"
+
+
+def _certificate(document: Mapping[str, Any], card: Card) -> str:
+    (certificate,) = (
+        it
+        for it in document["certificates"]
+        if it["certified"] and it["error_prob"] == card.certified_error_prob
+    )
+    return (
+        f"**Certificate.** At price {certificate['price']:.4g} it errs with "
+        f"probability at most {certificate['error_prob']:g}, on average over the "
+        f"family, shown with confidence {certificate['confidence']:g} by "
+        f"{certificate['episodes']} episodes for each test. By as many separate "
+        f"episodes the accuracy is at least {_floor(certificate['lower_bound'])}; they "
+        f"took {certificate['mean_queries']:.3f} queries on average."
+    )
+
+
+def _priced(table: OperatingTable) -> str:
+    rows = [
+        f"| {error_prob:g} | {row.price:.4g} | {_measured(row)} |"
+        for error_prob, row in requests(table)
+    ]
+    return "\n".join(
+        [
+            "| error probability | price | accuracy | queries | median | 90 % | most |",
+            "|---|---|---|---|---|---|---|",
+            *rows,
+        ]
+    )
+
+
+def _measured(row: OperatingRow) -> str:
+    half, most, _ = row.quantiles
+    return (
+        f"{row.accuracy:.4f} | {row.mean_queries:.3f} | {half} | {most} | {row.longest}"
+    )
+
+
+def _budgets(table: OperatingTable) -> str:
+    rows = table.budgets()
+    return "\n".join(
+        [
+            f"| budget | {' | '.join(str(row.max_queries) for row in rows)} |",
+            f"|---|{'---|' * len(rows)}",
+            f"| accuracy | {' | '.join(f'{row.accuracy:.4f}' for row in rows)} |",
+        ]
+    )
+
+
+def _floor(bound: float) -> str:
+    """A lower bound to four digits, never rounded up."""
+    return f"{int(bound * 10_000) / 10_000:.4f}"
