@@ -245,6 +245,7 @@ class PolicyMeasure(AbstractMeasure):
     family: AbstractTaskFamily
     explorer: AnyExplorer
     trajectories: int = 100
+    error_prob: float = ERROR_PROB
 
     def run(self, bench: Bench, seed: int) -> dict[str, Any]:
         """Plays the environment of the seed again and again."""
@@ -252,7 +253,7 @@ class PolicyMeasure(AbstractMeasure):
             self.explorer.build(self.family, bench),
             self.family,
             trajectories=self.trajectories,
-            error_prob=ERROR_PROB,
+            error_prob=self.error_prob,
             proportions=inverse_gap_proportions,
             seed=seed,
         )
@@ -274,19 +275,14 @@ def make_policy(size: Size) -> Study:
     number = 3 if size == "tiny" else 14
     family = bandit(number, size)
     trajectories = 8 if size == "tiny" else 100
-    row = f"K={number}"
+    asked = 0.99 if size == "tiny" else ERROR_PROB
+    row, classical = f"K={number}", Baseline("track-and-stop")
+    ours = trained(number, 0, size)
     cells = (
         Cell(
-            row,
-            "track-and-stop",
-            PolicyMeasure(family, Baseline("track-and-stop"), trajectories),
+            row, "track-and-stop", PolicyMeasure(family, classical, trajectories, asked)
         ),
-        Cell(
-            row,
-            "ours",
-            PolicyMeasure(family, trained(number, 0, size), trajectories),
-            0,
-        ),
+        Cell(row, "ours", PolicyMeasure(family, ours, trajectories, asked), 0),
     )
     return Study(
         "policy-statistics",

@@ -5,7 +5,7 @@ from icpe.studies import paper_values
 from icpe.studies.figures import Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Optimum, Trained, at
 from icpe.studies.models import Model
-from icpe.studies.study import Cell, Results, Size, Study
+from icpe.studies.study import Cell, Results, Size, Study, entry
 from icpe.studies.tables import (
     ABSENT,
     Estimate,
@@ -116,8 +116,8 @@ def _tables(results: Results) -> list[Table]:
                 shown(longest, 0),
                 pair(rarely, right),
                 shown(estimate(greedy, "mean_queries"), 3),
-                shown(None if limit is None else limit["mean_queries"], 3),
-                shown(None if limit is None else limit["max_queries"], 0),
+                shown(entry(limit, "mean_queries"), 3),
+                shown(entry(limit, "max_queries"), 0),
                 verdict(_is_met(results, row)),
             )
         )
@@ -159,8 +159,8 @@ def _figures(results: Results) -> dict[str, Figure]:
     ours = [_ours(results, row, "mean_queries", _ALMOST_NEVER) for row in rows]
     series = [
         line("ours", sizes, ours),
-        line("limit", sizes, [one and one["mean_queries"] for one in limits]),
-        line("paper", sizes, [one and one.mean.value for one in printed]),
+        line("limit", sizes, [entry(one, "mean_queries") for one in limits]),
+        line("paper", sizes, [one.mean.value if one else None for one in printed]),
     ]
     panel = Panel(
         series,

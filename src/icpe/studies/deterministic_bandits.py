@@ -4,7 +4,7 @@ from icpe.evaluate.plots import Figure
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, at
-from icpe.studies.models import Model
+from icpe.studies.models import Learner, Model
 from icpe.studies.study import Cell, Results, Size, Study
 from icpe.studies.tables import (
     Estimate,
@@ -30,7 +30,7 @@ def make(size: Size) -> Study:
     for number in (3,) if tiny else ARMS:
         family, row = DeterministicBandit(num_arms=number), f"K={number}"
 
-        def model(learner="universal", family=family) -> Trained:
+        def model(learner: Learner = "universal", family=family) -> Trained:
             found = Model(family, learner=learner)
             return Trained(tiny_model(found) if tiny else found)
 

@@ -79,7 +79,7 @@ class Panel:
 
 def panels_figure(panels: Sequence[Panel], *, width: float = 5.4) -> Figure | None:
     """Panels side by side; None if there is nothing to draw."""
-    panels = [panel for panel in panels if any(len(s.x) for s in panel.series)]
+    panels = [panel for panel in panels if _has_results(panel)]
     if not panels:
         return None
     figure = figure_type()(
@@ -89,6 +89,10 @@ def panels_figure(panels: Sequence[Panel], *, width: float = 5.4) -> Figure | No
     for axes, panel in zip(row, panels, strict=True):
         _draw(axes, panel)
     return figure
+
+
+def _has_results(panel: Panel) -> bool:
+    return any(len(one.x) and one.look is not LOOKS["paper"] for one in panel.series)
 
 
 def line(
@@ -117,6 +121,8 @@ def named(figure: Figure | None, name: str) -> dict[str, Any]:
 
 
 def _draw(axes: Axes, panel: Panel) -> None:
+    from matplotlib.ticker import LogLocator
+
     shown = [series for series in panel.series if len(series.x)]
     if panel.y_line is not None:
         axes.axhline(panel.y_line, color="#999999", lw=0.9, zorder=1)
@@ -141,6 +147,9 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.set_xscale("log", base=2 if panel.x_ticks else 10)
     if panel.log_y:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("")
     if panel.x_ticks:
         axes.set_xticks(list(panel.x_ticks), [f"{tick:g}" for tick in panel.x_ticks])
         axes.minorticks_off()
@@ -158,8 +167,8 @@ def _label_ends(axes: Axes, shown: Sequence[Series]) -> None:
     Lines may end at different places; names stand in a column at the right edge, in
     the order of the ends.
     """
+    axes.autoscale_view()  # settles the limits, on which the transform depends
     transform = axes.transData + axes.transAxes.inverted()
-    axes.figure.draw_without_rendering()  # pyright: ignore[reportAttributeAccessIssue]
     ends = []
     for series in shown:
         last = int(np.argmax(series.x))

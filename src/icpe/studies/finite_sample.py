@@ -9,7 +9,7 @@ from icpe.evaluate.plots import Figure
 from icpe.studies.figures import LOOKS, Look, Panel, Series, named, panels_figure
 from icpe.studies.fitted_q import HistoryTree, fit_q
 from icpe.studies.models import Bench
-from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study
+from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study, entry
 from icpe.studies.tables import Estimate, Table, shown
 
 BATCH_SIZES = tuple(2**i for i in range(6, 19, 2))
@@ -93,7 +93,9 @@ def make(size: Size) -> Study:
 
 def _gap(results: Results, row: str) -> Estimate | None:
     found = results.first(row, "fitted-q")
-    return found and Estimate(found["gap"], tuple(found["gap_interval"]))
+    if found is None:
+        return None
+    return Estimate(found["gap"], tuple(found["gap_interval"]))
 
 
 def _tables(results: Results) -> list[Table]:
@@ -104,8 +106,8 @@ def _tables(results: Results) -> list[Table]:
             (
                 row,
                 shown(_gap(results, row), 5),
-                shown(found and found["optimal_accuracy"], 5),
-                shown(found and found["repeats"], 0),
+                shown(entry(found, "optimal_accuracy"), 5),
+                shown(entry(found, "repeats"), 0),
             )
         )
     headings = ("batch", "value gap", "optimal accuracy", "trainings")
@@ -122,8 +124,9 @@ def _figures(results: Results) -> dict[str, Figure]:
     if not known:
         return {}
     sizes = [size for size, _ in known]
-    first = known[0][1].value
-    rate = [first * (sizes[0] / size) ** 0.5 for size in sizes]
+    start = max(range(len(known)), key=lambda i: known[i][1].value)
+    top = known[start][1].value
+    rate = [top * (sizes[start] / size) ** 0.5 for size in sizes[start:]]
     ours = Look("fitted Q", LOOKS["ours"].color, width=2.4)
     intervals = [gap.interval or (gap.value, gap.value) for _, gap in known]
     series = [
@@ -134,7 +137,7 @@ def _figures(results: Results) -> dict[str, Figure]:
             [max(low, 1e-6) for low, _ in intervals],
             [high for _, high in intervals],
         ),
-        Series(Look("rate of the theorem", "#000000", "none", "--"), sizes, rate),
+        Series(Look("1 / sqrt(B)", "#000000", "none", "--"), sizes[start:], rate),
     ]
     panel = Panel(
         series,

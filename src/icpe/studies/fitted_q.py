@@ -99,7 +99,7 @@ class HistoryTree:
         for depth in range(self.budget):
             count = int((depths == depth).sum())
             truths = rng.choice(len(self.prior), size=count, p=self.prior)
-            history = np.zeros(count, int)
+            history = before = last = np.zeros(count, int)
             for _ in range(depth + 1):
                 query = rng.integers(self.num_queries, size=count)
                 laws = self.likelihood[truths, query]

@@ -18,7 +18,7 @@ from icpe.studies.measures import (
     at,
 )
 from icpe.studies.models import Bench, Model
-from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study
+from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study, entry
 from icpe.studies.tables import (
     ABSENT,
     Estimate,
@@ -125,8 +125,8 @@ def _tables(results: Results) -> list[Table]:
     rows = []
     for row in results.rows:
         bound = results.first(row, "every-task bound")
-        theorem = bound and bound.get("correct_on_every_task_mean_queries")
-        exact = bound and bound.get("mean_queries")
+        theorem = entry(bound, "correct_on_every_task_mean_queries")
+        exact = entry(bound, "mean_queries")
         rows.append(
             (
                 row,
@@ -173,7 +173,7 @@ def _tables(results: Results) -> list[Table]:
 def _figures(results: Results) -> dict[str, Figure]:
     noises = [float(row.removeprefix("noise=")) for row in results.rows]
     bounds = [results.first(row, "every-task bound") for row in results.rows]
-    theorem = [b and b.get("correct_on_every_task_mean_queries") for b in bounds]
+    theorem = [entry(one, "correct_on_every_task_mean_queries") for one in bounds]
     limit = dataclasses.replace(LOOKS["limit"], name="right on every task")
     panels = []
     for name, label in (
@@ -189,7 +189,15 @@ def _figures(results: Results) -> dict[str, Figure]:
             drawn = line("limit", noises, theorem)
             series.append(dataclasses.replace(drawn, look=limit))
         asked = 1.0 - ERROR_PROB if name == "accuracy" else None
-        panels.append(Panel(series, "noise of the magic arm", label, y_line=asked))
+        panels.append(
+            Panel(
+                series,
+                "noise of the magic arm",
+                label,
+                x_ticks=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+                y_line=asked,
+            )
+        )
     return named(panels_figure(panels, width=4.9), "magic-action")
 
 
@@ -232,7 +240,7 @@ def make_regret(size: Size) -> Study:
     commits = Wrapped(
         "explore-then-commit",
         _explorer(size),
-        error_prob=0.9 if tiny else _REGRET_ERROR_PROB,
+        error_prob=0.99 if tiny else _REGRET_ERROR_PROB,
     )
     level = _level(_REGRET_NOISE, size)
     measure = RegretMeasure(level, commits, horizon, episodes)

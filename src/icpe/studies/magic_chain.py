@@ -11,7 +11,7 @@ from icpe.studies import paper_values
 from icpe.studies.figures import Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, at
 from icpe.studies.models import Bench, Model
-from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study
+from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study, entry
 from icpe.studies.tables import (
     Estimate,
     Table,
@@ -132,7 +132,7 @@ def _tables(results: Results) -> list[Table]:
         rows.append(
             (
                 row,
-                shown(limit and limit["paper_expression"], 3),
+                shown(entry(limit, "paper_expression"), 3),
                 *(
                     pair(
                         _value(results, row, method, "mean_queries"),
@@ -142,7 +142,7 @@ def _tables(results: Results) -> list[Table]:
                 ),
                 shown(equal, 3),
                 shown(_bayes(results, row, 1.0 - ERROR_PROB), 3),
-                shown(limit and limit["mean_queries"], 3),
+                shown(entry(limit, "mean_queries"), 3),
                 verdict(_is_met(results, row)),
             )
         )

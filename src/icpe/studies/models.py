@@ -23,6 +23,8 @@ from icpe.progress import AbstractProgress
 from icpe.tasks.base import AbstractTaskFamily
 from icpe.workflow import checkpoint_path, metrics_path, train
 
+Learner = Literal["universal", "dqn"]
+
 
 class OutOfTimeError(IcpeError, RuntimeError):
     """A training did not end within the time given; it goes on the next time."""
@@ -43,7 +45,7 @@ class Model:
 
     family: AbstractTaskFamily
     seed: int = 0
-    learner: Literal["universal", "dqn"] = "universal"
+    learner: Learner = "universal"
     config: TrainConfig | None = None
     calibration_episodes: int = 8192
 

@@ -13,7 +13,7 @@ from icpe.studies.measures import (
     at,
 )
 from icpe.studies.models import Model
-from icpe.studies.study import Cell, Results, Size, Study
+from icpe.studies.study import Cell, Results, Size, Study, entry
 from icpe.studies.tables import (
     ABSENT,
     Estimate,
@@ -220,7 +220,7 @@ def _request_table(results: Results) -> Table:
                 else f"{printed[0.0].queries.value:.2f} at "
                 f"{printed[0.0].accuracy.value:.2f}",
                 *both,
-                shown(bound and bound["correct_on_every_task_mean_queries"], 1),
+                shown(entry(bound, "correct_on_every_task_mean_queries"), 1),
                 verdict(_holds(results, row)),
             )
         )
@@ -260,7 +260,11 @@ def _figures(results: Results) -> dict[str, Figure]:
                 )
                 for method in methods
             ),
-            line("paper", numbers, [one and from_paper(one[0.0]) for one in printed]),
+            line(
+                "paper",
+                numbers,
+                [from_paper(one[0.0]) if one else None for one in printed],
+            ),
         ]
 
     survivals = []

@@ -165,6 +165,11 @@ class Study:
         return folder / self.name / cell.file_name
 
 
+def entry(found: Record | None, name: str) -> Any:
+    """A value of a result; None if it was not run, or has none of that name."""
+    return None if found is None else found.get(name)
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Reads one JSON object.
 
