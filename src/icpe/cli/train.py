@@ -46,10 +46,10 @@ class Args:
     ] = None
     """Settings for two cores and small sizes, or for one GPU; by what there is."""
     start_from: Annotated[
-        Path | None,
+        str | None,
         tyro.conf.arg(name="from", metavar="FILE", help_behavior_hint=""),
     ] = None
-    """Fine-tune this explorer instead of starting from scratch."""
+    """Fine-tune this explorer, or one from `icpe zoo`, instead of starting afresh."""
     time_limit: Annotated[
         str | None, tyro.conf.arg(metavar="TIME", help_behavior_hint="")
     ] = None
@@ -69,6 +69,7 @@ class Args:
 def run(args: Args) -> int:
     """Trains, measures, saves."""
     from icpe.artifact import Artifact
+    from icpe.cli.artifact_files import readable_file
     from icpe.cli.card import print_card
     from icpe.cli.families import build_family
     from icpe.cli.runtime import keep_compiled_programs
@@ -89,7 +90,9 @@ def run(args: Args) -> int:
     )
     family = build_family(args.family, args.settings)
     _check_files(args, checkpoint)
-    earlier = None if args.start_from is None else Artifact.load(args.start_from)
+    earlier = None
+    if args.start_from is not None:
+        earlier = Artifact.load(readable_file(args.start_from))
     config = build_config(args, family, earlier)
     keep_compiled_programs()
     try:
