@@ -104,7 +104,7 @@ def training_command(artifact: Artifact) -> str:
     kind = min(changes, key=lambda kind: len(changes[kind]))
     words.append(f"--preset {kind}")
     words += [_option("--train", key, value) for key, value in changes[kind].items()]
-    if training["seed"]:
+    if training.get("seed"):
         words.append(f"--seed {training['seed']}")
     return " ".join([*words, "--out FILE"])
 

@@ -1,0 +1,77 @@
+"""What `benchmarks/ship.py` lets into the zoo."""
+
+import dataclasses
+import importlib.util
+from pathlib import Path
+
+import jax.random as jr
+import numpy as np
+import pytest
+
+from icpe.artifact import Artifact, read_card
+from icpe.exceptions import UnsupportedError
+from icpe.explorers.neural import ExplorerNets, NetConfig
+from icpe.files import named_arrays, rounded
+from icpe.learn.presets import preset
+from icpe.nets.transformer import TransformerConfig
+from icpe.tasks import make
+from icpe.testing.toy_artifacts import guesser
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "ship.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("ship", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_training_command_says_what_differs_from_the_preset(script):
+    family = make("gaussian-bandit", num_arms=4, horizon=64)
+    config = dataclasses.replace(preset("gpu", family), num_iterations=77, seed=3)
+    artifact = dataclasses.replace(
+        guesser(), family=family, training=dataclasses.asdict(config)
+    )
+    assert script.training_command(artifact) == (
+        "icpe train gaussian-bandit --family.num-arms 4 --family.horizon 64 "
+        "--preset gpu --train.num-iterations 77 --seed 3 --out FILE"
+    )
+
+
+def test_the_networks_keep_their_weights_in_float32(script):
+    family, prices = guesser().family, guesser().universal_nets.prices
+    transformer = TransformerConfig(width=4, num_layers=1, num_heads=1, bfloat16=True)
+    nets = ExplorerNets(family.spec, NetConfig(transformer), prices, key=jr.key(0))
+    found = script.in_float32(nets)
+    assert not found.config.transformer.bfloat16
+    before, after = named_arrays(nets), named_arrays(found)
+    assert before.keys() == after.keys()
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.slow
+def test_an_explorer_enters_only_if_it_is_certified_and_small(
+    script, tmp_path, monkeypatch
+):
+    guess = guesser(size=2)  # right with probability 1/2
+    options = {"calibration_episodes": 64, "folder": tmp_path}
+    with pytest.raises(UnsupportedError, match="guess is not certified at"):
+        script.ship(guess, "guess", **options)
+    assert not list(tmp_path.iterdir())
+    shipped = script.ship(guess, "guess", error_prob=0.6, **options)
+    path = tmp_path / "guess.safetensors"
+    assert read_card(path)["certificates"][0]["error_prob"] == 0.6
+    loaded = Artifact.load(path)
+    assert loaded.weights_hash == shipped.weights_hash
+    kept = named_arrays(rounded(loaded.nets))
+    assert all(
+        np.array_equal(kept[name], array)
+        for name, array in named_arrays(loaded.nets).items()
+    )
+    monkeypatch.setattr(script, "LARGEST_SIZE", 1000)
+    with pytest.raises(UnsupportedError, match="more than the 1000 allowed"):
+        script.ship(guess, "large", error_prob=0.6, **options)
+    assert list(tmp_path.iterdir()) == [path]
