@@ -38,6 +38,36 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("icpe")
 
+# Of these tests only the named cases are fast; the others show the same on another
+# family or setting, which costs another compilation, and are slow.
+FAST_CASES = {
+    "test_a_bandit_conforms": {"family0"},
+    "test_a_feedback_graph_of_the_paper_conforms": {"ring"},
+    "test_a_played_episode_is_the_one_that_rollout_runs": {"stops"},
+    "test_a_sound_explorer_passes_on_masks_and_on_termination": {"masks"},
+    "test_a_trained_explorer_asks_the_same_in_a_session_as_in_a_rollout": {"price"},
+    "test_both_passes_are_the_function_of_the_definition": {"one head of keys"},
+    "test_every_episode_equals_the_plain_loop": {"masks", "termination"},
+    "test_every_hypothesis_is_claimed_as_often_as_it_is_true": {"family0-6"},
+    "test_every_part_of_the_law_enters": {"masked", "noise"},
+    "test_gains_agree_with_sums_over_everything_that_may_be_revealed": {"0.5"},
+    "test_hierarchical_intervals_cover_where_naive_ones_do_not": {"shape0"},
+    "test_one_pass_gives_what_the_explorer_sees_step_by_step": {"with summary"},
+    "test_posterior_is_as_often_right_as_it_says": {"family0-6"},
+    "test_random_walks_equal_those_of_a_plain_loop": {"6"},
+    "test_the_magic_action_conforms": {"False"},
+    "test_the_magic_chain_conforms": {"options0"},
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Marks the slow cases of parametrized tests, before slow tests are left out."""
+    for item in items:
+        name, _, case = item.name.rstrip("]").partition("[")
+        if case and case not in FAST_CASES.get(name, {case}):
+            item.add_marker("slow")
+
 
 def pytest_configure(config):
     """Sets the compiler's flags, which are read when the first program is compiled.

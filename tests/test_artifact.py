@@ -108,6 +108,7 @@ def test_the_card_is_read_without_the_family(artifact, path):
     assert read_card(path)["family"]["name"] == "of-my-own"
 
 
+@pytest.mark.slow
 def test_parameters_that_are_tables_rebuild_the_family(tmp_path):
     matrix = ((1.0, 0.5, 0.0), (0.0, 1.0, 0.5), (0.5, 0.0, 1.0))
     family = FeedbackGraph(num_arms=3, kind="matrix", matrix=matrix, horizon=4)

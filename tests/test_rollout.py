@@ -200,6 +200,7 @@ def test_running_the_full_length_changes_nothing():
     assert jax.tree.all(jax.tree.map(lambda a, b: (a == b).all(), early, full))
 
 
+@pytest.mark.slow
 def test_given_tasks_are_used_and_leave_the_noise_as_it_was():
     family, points = CASES["noise"]
     own = compiled()(Wanderer(), family, points, keys=KEYS())
@@ -274,6 +275,7 @@ def test_a_family_may_end_an_episode_at_reset():
     assert (transcript.history.outcomes[:, 0] == 1).all()
 
 
+@pytest.mark.slow
 def test_episodes_have_keys_of_their_own_whatever_the_chunk_size():
     family, point = TwoDoors(reliability=0.8), OperatingPoint.at(4, price=0.1)
     keys = jax.vmap(jr.fold_in, (None, 0))(jr.key(1), jnp.arange(NUM_EPISODES))

@@ -33,6 +33,7 @@ def optax_dtypes():
         yield
 
 
+@pytest.mark.slow
 def test_a_whole_training_is_calibrated_and_says_where_it_comes_from(tmp_path):
     artifact, stopped = train(FAMILY, CONFIG, calibration_episodes=8)
     assert stopped is None

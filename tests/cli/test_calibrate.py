@@ -49,6 +49,7 @@ def test_a_table_is_added_and_all_else_stays(icpe, file):
     assert table(file).seed == 3
 
 
+@pytest.mark.slow
 def test_caps_are_added_and_the_rest_is_as_before(icpe, file):
     assert icpe(f"calibrate {file} --episodes 8 --seed 3").status == 0
     first = table(file)

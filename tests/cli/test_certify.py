@@ -43,6 +43,7 @@ def test_a_certificate_is_printed_kept_and_used(icpe, file):
     assert (evaluated["certified"], evaluated["price"]) == (True, result["price"])
 
 
+@pytest.mark.slow
 def test_a_refusal_is_status_one_says_what_is_closest_and_is_kept(icpe, file):
     called = icpe(f"certify {file} --error-prob 0.4 --episodes 512")
     assert called.status == 1
@@ -75,6 +76,7 @@ def test_verify_accepts_what_it_should_and_notices_changes(icpe, file):
     assert called.json["problems"]
 
 
+@pytest.mark.slow
 def test_a_budget_is_answered_by_a_lower_bound(icpe, file):
     called = icpe(f"certify {file} --budget 1 --episodes 512")
     assert called.status == 0, called.err

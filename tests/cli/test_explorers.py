@@ -54,6 +54,7 @@ def test_a_file_plays_its_own_family_beside_a_baseline(icpe, file):
     assert (trained["certified"], trained["price"]) == (False, None)
 
 
+@pytest.mark.slow
 def test_an_error_probability_is_served_by_the_price_of_the_table(icpe, file):
     called = icpe(f"evaluate {file} --error-prob 0.1 --episodes 64 --json")
     assert called.status == 0, called.err
@@ -66,6 +67,7 @@ def test_an_error_probability_is_served_by_the_price_of_the_table(icpe, file):
     assert called.out.count("serves") == 1
 
 
+@pytest.mark.slow
 def test_a_file_can_be_watched(icpe, file):
     called = icpe(f"play {file} --budget 2")
     assert called.status == 0, called.err

@@ -73,6 +73,7 @@ def test_bounds_gives_the_exact_optimum_of_binary_search(icpe):
     assert "6.53906" in icpe("bounds binary-search --family.size=256").out
 
 
+@pytest.mark.slow
 def test_evaluate_gives_one_object_for_one_explorer(icpe):
     called = icpe(
         "evaluate exact-binary-search --family binary-search --error-prob 0.01 "
@@ -120,6 +121,7 @@ def test_evaluate_draws_a_figure(icpe, tmp_path):
     assert path.read_text().startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_a_parameter_of_an_explorer_is_set_behind_its_name(icpe):
     words = f"{QUIET} --error-prob 0.01 --episodes 64 --json"
     strict, loose = icpe(f"evaluate top-two top-two:threshold=0.2 {words}").json

@@ -327,6 +327,7 @@ def test_without_a_certificate_nothing_is_certified(lockers):
     assert not Session(EXACT, SEARCH, error_prob=0.01).certified
 
 
+@pytest.mark.slow
 def test_outcomes_and_new_sessions_do_not_compile_again(monkeypatch):
     traces = []
     tell = NeuralExplorer.tell

@@ -45,6 +45,7 @@ def table():
     return calibrate(artifact(), episodes=EPISODES, seed=4, max_queries=[2])
 
 
+@pytest.mark.slow
 def test_there_are_64_log_spaced_prices_for_each_cap_and_all_budgets():
     for cap in (2, 3):
         prices = [row.price or 0.0 for row in table().priced(cap)]

@@ -80,10 +80,11 @@ def test_what_is_false_is_not_certified_and_no_number_of_episodes_would_do(artif
 
 
 def test_a_close_call_says_how_many_episodes_would_be_needed(artifact):
-    certificate = certify(artifact, error_prob=0.52, episodes=EPISODES)
+    # It is right half of the time; a fixed seed, since the default is of its weights.
+    certificate = certify(artifact, error_prob=0.51, episodes=EPISODES, seed=1)
     assert certificate.certified is False
     right = certificate.ladder[0].successes + certificate.bound_successes
-    expected = trials_needed(right / (2 * EPISODES), 0.48, 0.95, 0.95)
+    expected = trials_needed(right / (2 * EPISODES), 0.49, 0.95, 0.95)
     assert certificate.episodes_needed == expected
 
 

@@ -86,6 +86,7 @@ def test_updates_of_a_bandit_count_the_pulls_and_add_the_rewards():
     assert state.rewards.sums.tolist() == [-0.5, 0, 1.25]
 
 
+@pytest.mark.slow
 def test_the_beta_prior_reaches_the_belief():
     family = BernoulliBandit(num_arms=2, prior_successes=2.0, prior_failures=1.0)
     belief = belief_for(family)

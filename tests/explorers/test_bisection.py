@@ -27,6 +27,7 @@ def asked(outcomes, mask=None, **request):
     return int(explorer.ask(state, mask, key=jr.key(0)))
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract():
     check_explorer(make_explorer("exact-binary-search", FAMILY), FAMILY)
 

@@ -123,6 +123,7 @@ def test_it_stops_at_the_threshold_but_not_under_a_budget():
         asked(certain, (0.1, 0.3, 0.2), threshold=0.0, error_prob=0.1)
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract():
     family = NoisyBinarySearch(size=4)
     check_explorer(make_explorer("information-gain", family), family)

@@ -55,6 +55,7 @@ def test_it_stops_when_sure_but_not_under_a_budget():
         make_explorer("informed-greedy", FAMILY, threshold=1.5)
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract():
     check_explorer(make_explorer("informed-greedy", FAMILY), FAMILY)
 

@@ -101,6 +101,7 @@ def test_one_pass_gives_what_the_explorer_sees_step_by_step(summary):
         np.testing.assert_allclose(one, other, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_in_bfloat16_both_passes_agree_up_to_rounding():
     nets = random_nets(transformer=dataclasses.replace(TINY, bfloat16=True))
     with jax.numpy_dtype_promotion("standard"):  # jax's own attention mixes dtypes
@@ -131,6 +132,7 @@ def test_later_outcomes_and_queries_do_not_change_earlier_estimates():
             assert np.all(np.any(new[:, t:] != old[:, t:], axis=2))
 
 
+@pytest.mark.slow
 def test_the_inference_net_knows_neither_price_nor_budget():
     nets, history = random_nets(), random_history()
     one = nets.along(history, jnp.full(3, 0.01), jnp.full(3, 5))

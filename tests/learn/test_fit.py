@@ -202,6 +202,7 @@ fit(TwoDoors(horizon=3), config, options)
 """
 
 
+@pytest.mark.slow
 def test_a_training_killed_while_it_saves_resumes_to_the_same_bits(
     uninterrupted, whole_config, tmp_path
 ):
@@ -249,6 +250,7 @@ def test_two_devices_learn_what_one_learns(uninterrupted, whole_config, tmp_path
             np.testing.assert_allclose(file[name], one, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_not_finite_ends_training_and_keeps_the_last_good_state(
     tiny, tmp_path
 ):

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+import pytest
 
 from icpe.learn.replay import Experience, Replay
 from icpe.rollout import rollout
@@ -33,6 +34,7 @@ def remembered(replay, size=400):
     return {int(h) for h in replay.sample(size, key=jr.key(0)).hypothesis}
 
 
+@pytest.mark.slow
 def test_only_what_was_added_is_drawn():
     replay = Replay.empty(batch([0, 0]), capacity=6)
     assert replay.capacity == 6

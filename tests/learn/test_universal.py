@@ -75,6 +75,7 @@ def test_the_same_key_gives_the_same_training(learner):
     assert any(np.any(a != b) for a, b in zip(run(0), run(1), strict=True))
 
 
+@pytest.mark.slow
 def test_families_with_masks_are_learned_with_cropped_updates(tiny):
     config = tiny(updates_per_iteration=2, cropped_updates=1, crop_steps=2)
     learner = UniversalLearner(Lockers(), config)

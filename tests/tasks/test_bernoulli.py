@@ -19,10 +19,12 @@ def test_a_bernoulli_bandit_conforms():
     check_family(BernoulliBandit(num_arms=3))
 
 
+@pytest.mark.slow
 def test_a_bernoulli_bandit_that_rejects_conforms():
     check_family(REJECTING)
 
 
+@pytest.mark.slow
 def test_rejection_gives_independent_beta_rates_given_the_gap(draw_tasks):
     rates = np.sort(draw_tasks(REJECTING, 2000), 1)
     proposed = np.sort(np.random.default_rng(0).beta(2.0, 3.0, (20000, 3)), 1)
@@ -80,6 +82,7 @@ def test_an_outcome_counts_the_successes_of_a_batch(draw_outcomes):
     assert int(REJECTING.hypothesis(rates)) == 1
 
 
+@pytest.mark.slow
 def test_a_large_batch_is_binomial_too(draw_outcomes):
     family = BernoulliBandit(num_arms=2, batch_size=400)
     outcomes = draw_outcomes(family, jnp.asarray([0.3, 0.1]), 0, 2000)[:, 0]

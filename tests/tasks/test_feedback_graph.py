@@ -23,6 +23,7 @@ def test_a_feedback_graph_of_the_paper_conforms(kind):
     check_family(FeedbackGraph(kind=kind, num_arms=3))
 
 
+@pytest.mark.slow
 def test_a_feedback_graph_of_ones_own_conforms():
     family = FeedbackGraph(kind="matrix", num_arms=2, matrix=MATRIX, prior="one-best")
     check_family(family)

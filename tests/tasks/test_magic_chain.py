@@ -63,6 +63,7 @@ def test_without_noise_a_pull_shows_the_mean(draw_outcomes):
     assert scipy.stats.kstest((noisy - 1.5) / 0.3, "norm").pvalue > ALARM
 
 
+@pytest.mark.slow
 def test_the_number_of_magic_arms_is_revealed_if_it_varies():
     family = MagicChain(vary_magic=True, fewest_magic=4, most_magic=4)
     task = family.sample_task(key=jr.key(0))

@@ -62,6 +62,7 @@ def walks(family, tasks, queries):
     return jax.jit(jax.vmap(walk))(tasks, jnp.asarray(queries, jnp.int32))
 
 
+@pytest.mark.slow
 def test_the_magic_room_conforms():
     check_family(MagicRoom(size=4))
 

@@ -16,6 +16,7 @@ FAMILY = Patches(images="drawn-digits", patch_size=10, horizon=5)
 EXACT = {"rotation": 0, "shift": 0, "elastic": 0, "contrast": 0, "noise": 0}
 
 
+@pytest.mark.slow
 def test_patches_conform():
     check_family(FAMILY)
 

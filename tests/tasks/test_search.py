@@ -53,6 +53,7 @@ def test_an_impossible_parameter_is_refused(bad):
         BinarySearch(**bad)
 
 
+@pytest.mark.slow
 def test_noisy_binary_search_conforms():
     check_family(NoisyBinarySearch(size=5))
 

@@ -10,6 +10,7 @@ ALARM = 1e-6
 """Probability of a false alarm of each statistical test."""
 
 
+@pytest.mark.slow
 def test_the_shifted_bandit_conforms():
     check_family(ShiftedGaussianBandit(num_arms=3))
 
@@ -32,6 +33,7 @@ def test_without_a_shift_the_concentration_is_that_of_uniforms():
     assert family.concentration == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift_kl", [0.0, 2.0])
 def test_spacings_of_the_means_are_dirichlet_and_arms_are_shuffled(
     shift_kl, draw_tasks

@@ -18,6 +18,7 @@ def means():
     return jnp.asarray([0.0, 0.2, 0.9, 0.6])
 
 
+@pytest.mark.slow
 def test_the_two_pull_bandit_conforms():
     check_family(FAMILY)
 
