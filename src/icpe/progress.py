@@ -1,6 +1,8 @@
 """How long work says how far it is; by default to nobody."""
 
 import abc
+import time
+from collections.abc import Callable
 
 
 class AbstractProgress(abc.ABC):
@@ -33,3 +35,31 @@ class NoProgress(AbstractProgress):
 
     def finish(self) -> None:
         """Ignores the end."""
+
+
+class LineProgress(AbstractProgress):
+    """Writes a line now and then; none for work that is soon done."""
+
+    def __init__(self, write: Callable[[str], None], seconds: float = 5.0):
+        self._write, self._seconds = write, seconds
+
+    def start(self, label: str, total: int) -> None:
+        """Begins to count."""
+        self._label, self._total, self._done, self._note = label, total, 0, ""
+        self._last_line = time.monotonic()
+
+    def advance(self, amount: int) -> None:
+        """Writes a line if the last one was long ago."""
+        self._done += amount
+        if self._done == self._total:
+            return
+        if time.monotonic() - self._last_line >= self._seconds:
+            self._last_line = time.monotonic()
+            self._write(f"{self._label}: {self._done} of {self._total}{self._note}")
+
+    def note(self, text: str) -> None:
+        """Adds the text to the lines that follow."""
+        self._note = f", {text}"
+
+    def finish(self) -> None:
+        """The result that follows says enough."""

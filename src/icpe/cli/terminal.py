@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from icpe.progress import AbstractProgress
+from icpe.progress import AbstractProgress, LineProgress
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "·▁▂▃▄▅▆▇█"
@@ -53,7 +52,11 @@ def skyline(belief: np.ndarray, width: int) -> str:
 
 def progress_meter() -> AbstractProgress:
     """A moving bar if standard error is a terminal, plain lines otherwise."""
-    return _BarProgress() if sys.stderr.isatty() else _LineProgress()
+    if sys.stderr.isatty():
+        return _BarProgress()
+    return LineProgress(
+        lambda line: print(line, file=sys.stderr, flush=True), _SECONDS_BETWEEN_LINES
+    )
 
 
 class _BarProgress(AbstractProgress):
@@ -80,26 +83,3 @@ class _BarProgress(AbstractProgress):
 
     def finish(self) -> None:
         self._progress.stop()
-
-
-class _LineProgress(AbstractProgress):
-    """A line now and then; none for work that is soon done."""
-
-    def start(self, label: str, total: int) -> None:
-        self._label, self._total, self._done, self._note = label, total, 0, ""
-        self._last_line = time.monotonic()
-
-    def advance(self, amount: int) -> None:
-        self._done += amount
-        if self._done == self._total:
-            return
-        if time.monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES:
-            self._last_line = time.monotonic()
-            done = f"{self._label}: {self._done} of {self._total}{self._note}"
-            print(done, file=sys.stderr, flush=True)
-
-    def note(self, text: str) -> None:
-        self._note = f", {text}"
-
-    def finish(self) -> None:
-        """The result that follows says enough."""

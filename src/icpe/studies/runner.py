@@ -23,7 +23,7 @@ from icpe.artifact import provenance
 from icpe.exceptions import IcpeError, UnknownNameError
 from icpe.files import replacing
 from icpe.learn.presets import Preset
-from icpe.progress import AbstractProgress
+from icpe.progress import AbstractProgress, LineProgress
 from icpe.studies.durations import parse_duration
 from icpe.studies.models import Bench, OutOfTimeError
 from icpe.studies.study import Cell, Study
@@ -173,6 +173,10 @@ def summary(outcome: Outcome) -> str:
     return f"Cells: {', '.join(parts)}."
 
 
+def _say(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The program `python -m icpe.studies.runner`; see `--help`."""
     from icpe.studies.catalog import make_study, study_names
@@ -202,7 +206,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 also=args.also,
                 time_limit=deadline - time.monotonic(),
                 machine=args.preset,
-                say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
+                progress=LineProgress(_say, seconds=15.0),
+                say=_say,
             )
             failed |= bool(outcome.failed)
             print(f"{name}. {summary(outcome)}", flush=True)
