@@ -75,6 +75,8 @@ class Panel:
     x_ticks: Sequence[float] = ()
     y_range: tuple[float | None, float | None] = (None, None)
     y_line: float | None = None
+    legend: bool = False
+    """Names in the upper right corner, for lines that all end in one place."""
 
 
 def panels_figure(panels: Sequence[Panel], *, width: float = 5.4) -> Figure | None:
@@ -141,6 +143,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
             marker=look.marker if series.markers else "none",
             markersize=5.5,
             zorder=4 if look.width > 2 else 3,
+            label=look.name,
         )
     tidy(axes)
     if panel.log_x:
@@ -158,7 +161,12 @@ def _draw(axes: Axes, panel: Panel) -> None:
     axes.set_ylabel(panel.y_label)
     if panel.title:
         axes.set_title(panel.title, fontsize=10, color=INK, loc="left")
-    _label_ends(axes, shown)
+    if panel.legend:
+        axes.legend(
+            loc="upper right", frameon=False, labelcolor="linecolor", fontsize=9
+        )
+    else:
+        _label_ends(axes, shown)
 
 
 def _label_ends(axes: Axes, shown: Sequence[Series]) -> None:

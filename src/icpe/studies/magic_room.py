@@ -153,6 +153,14 @@ def _figures(results: Results) -> dict[str, Figure]:
                 steps = list(range(len(report["survival"])))
                 series.append(Series(look, steps, report["survival"], markers=False))
         title = f"Room of {row.removeprefix('K=')} x {row.removeprefix('K=')}"
-        label = "P(more than t steps)"
-        panels.append(Panel(series, "steps t", label, title, y_range=(0, 1.02)))
+        panels.append(
+            Panel(
+                series,
+                "steps t",
+                "P(more than t steps)",
+                title,
+                y_range=(0, 1.02),
+                legend=True,
+            )
+        )
     return named(panels_figure(panels, width=4.9), "magic-room")

@@ -289,6 +289,7 @@ def _figures(results: Results) -> dict[str, Figure]:
             "P(more than t queries)",
             f"How long episodes last, {rows[-1]}",
             y_range=(0, 1.02),
+            legend=True,
         ),
         Panel(
             lines("accuracy", lambda one: one.accuracy.value),
