@@ -1,26 +1,34 @@
-"""The demo runs from beginning to end."""
+"""The demo runs from beginning to end, on explorers of the zoo."""
 
 import pytest
 
+from icpe import zoo
 from icpe.cli import demo
-from icpe.tasks import DeterministicBandit
 
 
 def test_the_demo_goes_through_its_parts(icpe, monkeypatch):
-    # Without noise the posterior is a formula, which compiles much faster.
-    monkeypatch.setattr(demo, "_bandit", lambda: DeterministicBandit(num_arms=3))
+    # The small one in all three parts, which compiles much faster.
+    monkeypatch.setattr(demo, "_ARMS", demo._NUMBERS)
+    monkeypatch.setattr(demo, "_RIVALS", ("uniform",))
     monkeypatch.setattr(demo, "_EPISODES", 64)
     called = icpe("demo")
-    assert called.status == 0
+    assert called.status == 0, called.err
     assert called.out.count("The answer:") == 2
     assert "Asking the right questions saves" in called.out
+    assert "icpe play binary-search-8" in called.out
+
+
+def test_the_demo_starts_from_the_zoo():
+    assert {demo._ARMS, demo._NUMBERS} <= set(zoo.names())
 
 
 @pytest.mark.slow
-def test_the_demo_solves_two_tasks_and_compares_two_explorers(icpe):
+def test_the_demo_solves_two_tasks_and_compares_three_explorers(icpe):
     called = icpe("demo")
-    assert called.status == 0
+    assert called.status == 0, called.err
     assert called.out.count("The answer:") == 2
     assert "which is right" in called.out
     assert "Asking the right questions saves" in called.out
-    assert all(name in called.out for name in ("uniform", "top-two"))
+    names = ("gaussian-bandit-4", "uniform", "top-two")
+    assert all(name in called.out for name in names)
+    assert "certified" in called.out

@@ -1,5 +1,7 @@
 """`icpe zoo`, and explorers of the zoo in every command that takes an explorer."""
 
+import pytest
+
 from icpe import Artifact, zoo
 from icpe.cli.explorers import resolve
 from icpe.explorers.posterior_greedy import PosteriorGreedyExplorer
@@ -81,6 +83,7 @@ def test_an_unknown_explorer_is_answered_with_all_that_there_are(icpe):
     assert called.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_name_plays_and_is_evaluated(icpe):
     called = icpe(f"play {NAME} --error-prob 0.01")
     assert called.status == 0, called.err

@@ -5,7 +5,10 @@ import dataclasses
 from icpe.cli.options import Seed, check_seed
 
 _ERROR_PROB = 0.1
-_EPISODES = 4_000
+_EPISODES = 2_000
+_NUMBERS = "binary-search-8"
+_ARMS = "gaussian-bandit-4"
+_RIVALS = ("uniform", "top-two")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +20,7 @@ class Args:
 
 
 def run(args: Args) -> int:
-    """Plays two episodes and compares two explorers."""
+    """Plays two episodes with explorers of the zoo and compares one with others."""
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output
 
@@ -29,24 +32,22 @@ def run(args: Args) -> int:
             console.print()
         part(console, number, args.seed)
     console.print(
-        "\nYour turn: think of a number from 0 to 63 and run\n"
-        "  icpe play exact-binary-search --family binary-search --family.size 64 "
-        "--human",
+        "\nYour turn: think of a number from 0 to 7 and run\n"
+        f"  icpe play {_NUMBERS} --error-prob 0.01 --human\n"
+        "More trained explorers: icpe zoo",
         soft_wrap=True,
     )
     return 0
 
 
 def _find_a_number(console, number: int, seed: int) -> None:
-    from icpe.tasks import BinarySearch
-
     _title(
         console,
         number,
-        "Think of a number from 0 to 63. Each guess is answered lower, hit or higher;",
-        "the explorer asks what halves the candidates, and stops when one is left.",
+        "Think of a number from 0 to 7. Each guess is answered lower, hit or higher.",
+        f"{_NUMBERS} was trained to ask; bars are how sure it is of each number.",
     )
-    _show(console, "exact-binary-search", BinarySearch(size=64), seed)
+    _show(console, _NUMBERS, 0.01, seed)
 
 
 def _find_the_best_arm(console, number: int, seed: int) -> None:
@@ -54,61 +55,57 @@ def _find_the_best_arm(console, number: int, seed: int) -> None:
         console,
         number,
         "Which of four arms has the largest mean reward, when rewards are noisy?",
-        "Bars are the exact probability that an arm is the best; the explorer stops",
-        f"when it would be wrong with probability at most {_ERROR_PROB:g}.",
+        f"{_ARMS} stops where it is certified to be wrong with probability at most",
+        f"{_ERROR_PROB:g}, on average over all such bandits.",
     )
-    _show(console, "top-two", _bandit(), seed)
+    _show(console, _ARMS, _ERROR_PROB, seed)
 
 
 def _compare(console, number: int, seed: int) -> None:
     from icpe.cli.evaluate import print_reports
+    from icpe.cli.explorers import resolve
     from icpe.cli.terminal import progress_meter
     from icpe.evaluate import evaluate
-    from icpe.explorers import make_explorer
 
     _title(
         console,
         number,
-        f"The same on {_EPISODES} fresh tasks, beside random pulls.",
+        f"The same on {_EPISODES} fresh tasks, beside random pulls and a method that",
+        "knows the prior and computes the exact posterior.",
     )
-    family = _bandit()
-    names = ("uniform", "top-two")
+    cast = resolve([_ARMS, *_RIVALS], None, {})
     reports = evaluate(
-        {name: make_explorer(name, family) for name in names},
-        family,
+        cast.explorers,
+        cast.family,
         error_prob=_ERROR_PROB,
         episodes=_EPISODES,
         seed=seed,
         progress=progress_meter(),
     )
     print_reports(console, reports)
-    uniform, top_two = reports
-    saved = 1 - top_two.mean_queries / uniform.mean_queries
+    trained, random, *_ = reports
+    saved = 1 - trained.mean_queries / random.mean_queries
     console.print(
         f"Asking the right questions saves {saved:.0%} of the queries at the same "
         "error probability."
     )
 
 
-def _bandit():
-    from icpe.tasks import GaussianBandit
-
-    return GaussianBandit(num_arms=4)
-
-
-def _show(console, name: str, family, seed: int) -> None:
+def _show(console, name: str, error_prob: float, seed: int) -> None:
     from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
+    from icpe.cli.explorers import resolve
     from icpe.cli.view import EpisodeView
-    from icpe.explorers import make_explorer
-    from icpe.types import OperatingPoint
+    from icpe.evaluate import Request
 
+    cast = resolve([name], None, {})
+    family = cast.family
+    player = Request(error_prob=error_prob).put_to(cast.explorers[name], family)
     world = SimulatedWorld(family, key=episode_key(seed, 0))
     view = EpisodeView(console, family.spec)
-    point = OperatingPoint.at(family.spec.horizon, error_prob=_ERROR_PROB)
     end = run_episode(
-        make_explorer(name, family),
+        player.explorer,
         family.spec,
-        point,
+        player.operating_point,
         world,
         key=world.explorer_key,
         on_turn=view.turn,

@@ -1,0 +1,45 @@
+"""The pages of the zoo say what the files say. Otherwise: make zoo-cards"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from icpe import zoo
+from icpe.artifact import read_card
+from icpe.cli.main import COMMANDS
+from icpe.cli.zoo_page import zoo_index, zoo_page
+from icpe.tasks.registry import parameter_fields
+
+PAGES = Path(__file__).parents[2] / "docs" / "zoo"
+
+
+def test_the_index_is_up_to_date_and_leads_to_every_page():
+    text = (PAGES / "README.md").read_text(encoding="utf-8")
+    assert text == zoo_index([zoo.card(name) for name in zoo.names()])
+    written = {page.stem for page in PAGES.glob("*.md")} - {"README"}
+    assert written == set(zoo.names())
+    assert written == {figure.stem for figure in PAGES.glob("*.svg")}
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_a_page_is_up_to_date(name):
+    document = read_card(zoo.path(name))
+    page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert page == zoo_page(zoo.card(name), document)
+    figure = (PAGES / f"{name}.svg").read_text(encoding="utf-8")
+    assert f"weights {document['weights']}" in figure
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_the_training_command_of_a_page_is_one(name):
+    words = zoo.card(name).training_command.split()
+    assert words[0] == "icpe"
+    assert words[1] in COMMANDS
+    options = [word[9:].replace("-", "_") for word in words if word[:9] == "--family."]
+    assert set(options) <= set(parameter_fields(words[2]))
+    given = zoo.card(name).family["parameters"]
+    for option in options:
+        assert re.search(
+            rf"{option}.{given[option]} ", " ".join(words).replace("-", "_")
+        )
