@@ -12,7 +12,7 @@ from icpe.studies.report import cell_table, results_page, write_report
 from icpe.studies.results import page_of
 from icpe.studies.runner import Selection, run_study
 from icpe.studies.study import Results
-from icpe.studies.tables import MET, MISSED
+from icpe.studies.tables import ABSENT, MET, MISSED
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
@@ -107,3 +107,13 @@ def test_names_beside_lines_keep_their_order_and_a_gap():
     assert placed == sorted(placed)
     assert all(b - a > 0.0999 for a, b in itertools.pairwise(placed))
     assert placed[-1] == pytest.approx(0.9, abs=0.05)
+
+
+def test_an_explorer_that_made_no_query_has_no_policy_to_show():
+    study = make_study("policy-statistics")
+    names = ("total_variation", "entropy", "largest", "running")
+    records = {"K=14/ours/seed=0": {"result": {name: [] for name in names}}}
+    results = Results(study.cells, records)
+    (table,) = study.tables(results)
+    assert table.rows[0] == ("ours", ABSENT, ABSENT, ABSENT)
+    assert study.figures(results) == {}

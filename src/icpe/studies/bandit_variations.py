@@ -22,6 +22,7 @@ from icpe.studies.stochastic_bandits import (
 from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study
 from icpe.studies.tables import (
     ABSENT,
+    NOT_RUN,
     Estimate,
     Table,
     estimate,
@@ -301,14 +302,15 @@ def _policy_tables(results: Results) -> list[Table]:
     rows = []
     for method in ("ours", "track-and-stop"):
         found = results.first(results.rows[0], method)
-        values = [None] * 3
-        if found is not None:
+        values: list[float | None] = [None] * 3
+        if found is not None and found["running"]:
             weights = np.asarray(found["running"], float)
             values = [
                 float(np.average(found[name], weights=weights))
                 for name in ("total_variation", "entropy", "largest")
             ]
-        rows.append((LOOKS[method].name, *(shown(value, 3) for value in values)))
+        absent = NOT_RUN if found is None else ABSENT  # it may have made no query
+        rows.append((LOOKS[method].name, *(shown(v, 3, absent) for v in values)))
     headings = ("", "distance from Track-and-Stop", "entropy, nats", "largest share")
     caption = "Averages over the steps of all trajectories"
     return [Table("policy-statistics", caption, headings, tuple(rows))]
