@@ -21,7 +21,6 @@ from icpe.cli.zoo_page import zoo_index, zoo_page
 from icpe.evaluate.episode_figure import episode_figure
 from icpe.evaluate.frames import Frame
 from icpe.evaluate.plots import save_figure
-from icpe.tasks.registry import describe
 
 PAGES = Path(__file__).parents[1] / "docs" / "zoo"
 SEED = 0
@@ -31,9 +30,10 @@ def draw_episode(name: str) -> None:
     """Draws the first episode that is at least as long as the average one."""
     artifact = zoo.load(name)
     spec = artifact.family.spec
-    end, truth = _long_episode(artifact, zoo.card(name).certified_error_prob)
+    error_prob = zoo.card(name).certified_error_prob
+    end, truth = _long_episode(artifact, error_prob)
     frames = [Frame(turn.query, turn.outcome, turn.belief) for turn in end.turns]
-    title = f"{name} explores {describe(artifact.family)}"
+    title = f"{name} at error probability {error_prob:g}"
     figure = episode_figure(spec, frames, truth, title)
     path = PAGES / f"{name}.svg"
     save_figure(figure, path)
