@@ -117,6 +117,7 @@ def test_parameters_that_are_tables_rebuild_the_family(tmp_path):
     assert Artifact.load(path).family == family
 
 
+@pytest.mark.slow
 def test_a_family_of_the_users_own_is_passed_in(tmp_path):
     family = TwoDoors()
     path = tmp_path / "doors.safetensors"

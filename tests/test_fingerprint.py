@@ -98,6 +98,7 @@ def test_every_part_of_the_law_enters(change, reference):
     assert fingerprint(Subject(**change)) != reference
 
 
+@pytest.mark.slow
 def test_round_numbers_are_not_at_a_border_of_the_rounding():
     # An odd multiple of half the resolution, moved by a last bit or so.
     low = Subject(noise=0.0, offset=0.125 - 1e-6)

@@ -193,6 +193,7 @@ def test_every_reason_to_stop_comes_up_in_these_cases():
     assert met == set(StopReason) - {StopReason.RUNNING}
 
 
+@pytest.mark.slow
 def test_running_the_full_length_changes_nothing():
     family, points = CASES["masks"]
     early = compiled()(Wanderer(), family, points, keys=KEYS())
@@ -290,6 +291,7 @@ def test_episodes_have_keys_of_their_own_whatever_the_chunk_size():
         )
 
 
+@pytest.mark.slow
 def test_endings_are_joined_and_drop_the_belief_unless_it_is_kept():
     point = OperatingPoint.at(4, price=0.1)
     run = ft.partial(run_episodes, Wanderer(), TwoDoors(), point, 5, key=jr.key(1))

@@ -6,6 +6,7 @@ from icpe import zoo
 from icpe.cli import demo
 
 
+@pytest.mark.slow
 def test_the_demo_goes_through_its_parts(icpe, monkeypatch):
     # The small one in all three parts, which compiles much faster.
     monkeypatch.setattr(demo, "_ARMS", demo._NUMBERS)

@@ -80,6 +80,7 @@ def test_a_file_that_is_watched_says_its_price(icpe, file):
     assert "at price 0.05 " in " ".join(called.out.split())
 
 
+@pytest.mark.slow
 def test_a_person_can_play_against_a_file(icpe, file, monkeypatch):
     monkeypatch.setattr("builtins.input", lambda prompt="": "higher")
     called = icpe(f"play {file} --budget 2 --human")

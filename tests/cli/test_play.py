@@ -53,6 +53,7 @@ def test_an_episode_as_json_is_whole(icpe):
     assert played["outcomes"] == [[sign] for sign in signs]
 
 
+@pytest.mark.slow
 def test_a_budget_is_played_to_its_end(icpe):
     called = icpe(
         "play uniform --family deterministic-bandit --family.num-arms 3 --budget 2"

@@ -70,6 +70,7 @@ def trained(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_training_ends_in_a_file(trained):
     artifact = Artifact.load(trained)
     assert artifact.family.spec.num_queries == 3
@@ -83,6 +84,7 @@ def test_a_training_ends_in_a_file(trained):
     assert [json.loads(line)["iteration"] for line in lines] == [2, 4]
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_resume_and_resuming_gives_the_same_bits(
     trained, icpe, tmp_path, monkeypatch
 ):
@@ -125,6 +127,7 @@ def test_ctrl_c_while_measuring_loses_no_training(icpe, tmp_path, monkeypatch):
     assert Artifact.load(path).provenance["iterations"] == 4
 
 
+@pytest.mark.slow
 def test_the_time_limit_is_no_failure(icpe, tmp_path):
     path = tmp_path / "limited.safetensors"
     called = icpe(f"{TRAIN} --out {path} --time-limit 0.001s --light-checkpoint")

@@ -24,6 +24,7 @@ def covers(interval):
     return interval.low <= MEAN <= interval.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(3, 8, 4), (5, 6, 4), (20, 4, 3)])
 def test_hierarchical_intervals_cover_where_naive_ones_do_not(shape):
     """The naive bootstrap forgets the levels and resamples all values alike.

@@ -62,6 +62,7 @@ def test_an_exact_posterior_is_reliable():
     assert np.sum(found.episodes[:-1]) > 200
 
 
+@pytest.mark.slow
 def test_a_belief_that_knows_nothing_is_reliable_about_it():
     artifact = guesser(size=4)
     found = measure_reliability(artifact, artifact.family, price=0.05, episodes=512)

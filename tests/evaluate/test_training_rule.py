@@ -48,6 +48,7 @@ def artifact():
     return guesser()
 
 
+@pytest.mark.slow
 def test_the_rule_ends_when_the_networks_are_accurate_enough(artifact):
     """They are right half of the time, far above the accuracy of 0.3 asked for."""
     rule = TrainingRule(

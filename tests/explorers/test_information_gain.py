@@ -168,6 +168,7 @@ def test_first_gains_in_the_chain_are_known():
     np.testing.assert_allclose(gains[1:], np.log(num_arms - 1) - left, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_second_pull_of_arm_zero_tells_everything_the_first_nothing():
     family = TwoPullBandit(num_arms=4)
     belief = belief_for(family)

@@ -115,6 +115,7 @@ def test_in_bfloat16_both_passes_agree_up_to_rounding():
     assert np.mean(np.abs(whole.gain - steps.gain)) < 0.1
 
 
+@pytest.mark.slow
 def test_later_outcomes_and_queries_do_not_change_earlier_estimates():
     nets, history = random_nets(), random_history()
     before = at_once(nets, history)

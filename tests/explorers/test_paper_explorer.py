@@ -80,6 +80,7 @@ def at_ends(nets, one, other):
     return nets.at_ends(one, other)
 
 
+@pytest.mark.slow
 def test_stepping_through_an_episode_gives_what_the_padded_prefix_gives():
     nets = nets_for(CONFIDENCE)
     explorer = PaperExplorer(nets)

@@ -78,6 +78,7 @@ def test_a_budget_needs_no_posterior_before_the_answer():
         explorer.recommend(state)
 
 
+@pytest.mark.slow
 def test_episodes_without_noise_end_with_the_truth():
     explorer = make_explorer("uniform", FAMILY)
     point = OperatingPoint.at(SPEC.horizon, error_prob=0.01)

@@ -133,6 +133,7 @@ def choices(exploration, ignore_stop, gain, count=4000):
     return np.asarray(ask(jr.split(jr.key(1), count)))
 
 
+@pytest.mark.slow
 def test_random_queries_replace_the_greedy_one_at_the_exploration_rate():
     asked = choices(0.3, 1.0, [0.1, 0.3, 0.2, 0.9])
     assert_frequencies(asked, {0: 0.1, 1: 0.8, 2: 0.1})

@@ -63,6 +63,7 @@ def test_masked_values_depend_on_pixels_counts_and_dropout(net):
     assert not np.allclose(one, other)
 
 
+@pytest.mark.slow
 def test_a_classifier_gives_a_logit_for_every_class():
     build = ft.partial(PictureClassifier, (6, 5), 3, channels=2, width=8)
     logits = eqx.filter_jit(lambda x: build(key=jr.key(1))(x))(jnp.ones((6, 5)))

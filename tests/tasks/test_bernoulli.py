@@ -42,6 +42,7 @@ def test_uniform_rates_given_the_gap_have_the_closed_form(draw_tasks):
     assert (rates[:, 2] - rates[:, 1]).min() >= 0.3 - 1e-6
 
 
+@pytest.mark.slow
 def test_without_a_gap_the_rates_are_beta(draw_tasks):
     family = BernoulliBandit(num_arms=2, prior_successes=2.0, prior_failures=5.0)
     rates = draw_tasks(family, 1500).ravel()

@@ -26,6 +26,7 @@ def walk(means, num_magic):
     return arms
 
 
+@pytest.mark.slow
 def test_the_chain_visits_its_arms_once_and_ends_at_the_best_regular_arm(draw_tasks):
     tasks = draw_tasks(MagicChain(num_arms=6, vary_magic=True), 300)
     assert set(tasks.num_magic.tolist()) == {1, 2, 3, 4, 5}
@@ -38,6 +39,7 @@ def test_the_chain_visits_its_arms_once_and_ends_at_the_best_regular_arm(draw_ta
         assert means[best] == regular.max()
 
 
+@pytest.mark.slow
 def test_the_order_of_the_chain_and_the_regular_means_are_uniform(draw_tasks):
     tasks = draw_tasks(MagicChain(num_arms=5, num_magic=3), 2000)
     chains = np.array([walk(means, 3) for means in tasks.means])

@@ -106,6 +106,7 @@ def test_one_leaves_only_through_a_door(steps, left_at):
         assert np.argmax(ends) == left_at
 
 
+@pytest.mark.slow
 def test_clues_lie_uniformly_away_from_the_walls_and_are_fair(draw_tasks):
     tasks = draw_tasks(MagicRoom(size=5), 2000)
     counts = np.unique(tasks.cells.reshape(-1, 2), axis=0, return_counts=True)
@@ -117,6 +118,7 @@ def test_clues_lie_uniformly_away_from_the_walls_and_are_fair(draw_tasks):
     assert scipy.stats.chisquare(doors).pvalue > ALARM
 
 
+@pytest.mark.slow
 def test_the_right_door_shows_itself_with_the_probability_of_luck(draw_outcomes):
     family = MagicRoom(size=6)
     at_the_top = RoomState(jnp.asarray([3, 5]), jnp.zeros(2, bool))

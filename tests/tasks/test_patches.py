@@ -58,6 +58,7 @@ def test_padding_is_even_on_both_sides():
     assert padded[1:-1, 1:-1].all() and padded.sum() == 28 * 28
 
 
+@pytest.mark.slow
 def test_without_distortion_tasks_are_images_of_the_split(draw_tasks):
     family = Patches(images="drawn-digits", split="test", patch_size=10, **EXACT)  # pyright: ignore[reportArgumentType]
     tasks = draw_tasks(family, 16)

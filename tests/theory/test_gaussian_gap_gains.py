@@ -74,6 +74,7 @@ def test_a_first_reward_tells_what_the_two_pull_bandit_says():
     np.testing.assert_allclose(got, two_pull_first_gains(6).fresh, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_arms_that_do_not_exist_change_nothing_and_tell_nothing():
     rewards = [[0.7, 1.3], [1.1], []]
     padded = [*rewards, [], []]

@@ -130,6 +130,7 @@ def test_corollary_is_as_printed_for_the_reciprocal_code(best):
     assert float(got) == pytest.approx(2 * noise**2 * (best * neighbor) ** 2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_three_arms_use_the_magic_arm_alone_or_not_at_all():
     rng = np.random.default_rng(2)
     seen = set()

@@ -57,6 +57,7 @@ def test_a_certain_belief_has_nothing_to_gain():
     np.testing.assert_allclose(gains, 0.0, atol=5e-6)
 
 
+@pytest.mark.slow
 def test_clear_rewards_of_all_arms_tell_everything():
     gains = one_best_information_gains(
         jnp.log(jnp.full(4, 0.25)), jnp.ones((1, 4)), 20.0
