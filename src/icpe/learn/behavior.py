@@ -1,12 +1,14 @@
 """How the explorer behaves while it learns: it explores, and ignores wishes to stop."""
 
+from typing import Generic, TypeVar
+
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.neural import NeuralExplorer, NeuralState, PriceRange
+from icpe.explorers.neural import NeuralExplorer, PriceRange
 from icpe.learn.config import TrainConfig
 from icpe.tasks.base import TaskSpec
 from icpe.types import STOP, Index, OperatingPoint, PRNGKey, PyTree, Regime, Scalar
@@ -18,18 +20,16 @@ class TrainingPoint(OperatingPoint):
     exploration: Float[Array, "*batch"]
 
 
-class BehaviorExplorer(AbstractExplorer):
-    """A neural explorer that makes random queries and ignores wishes to stop.
+Inner = TypeVar("Inner", bound=AbstractExplorer)
 
-    With the episode's exploration rate a query is replaced by any allowed one, or in
-    a share `high_rank` of the cases by one of high rank, the logarithm of the rank
-    being uniform: among very many queries it matters which of the good ones is best.
-    Each wish to stop is ignored with probability `ignore_stop`.
+
+class AbstractBehavior(AbstractExplorer, Generic[Inner]):
+    """An explorer whose queries are disturbed while it learns; the rest is passed on.
+
+    Its state is that of the inner explorer and the episode's exploration rate.
     """
 
-    explorer: NeuralExplorer
-    ignore_stop: Scalar
-    high_rank: float = eqx.field(static=True, default=0.0)
+    explorer: eqx.AbstractVar[Inner]
 
     def init(
         self,
@@ -41,6 +41,36 @@ class BehaviorExplorer(AbstractExplorer):
         assert isinstance(operating_point, TrainingPoint)
         inner = self.explorer.init(spec, operating_point, first_outcome)
         return inner, operating_point.exploration
+
+    def tell(
+        self, state: PyTree, query: Index, outcome: Float[Array, "outcome"]
+    ) -> PyTree:
+        """Passed on."""
+        inner, exploration = state
+        return self.explorer.tell(inner, query, outcome), exploration
+
+    def recommend(self, state: PyTree) -> Index:
+        """Passed on."""
+        return self.explorer.recommend(state[0])
+
+    def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"] | None:
+        """Passed on."""
+        return self.explorer.log_posterior(state[0])
+
+
+class BehaviorExplorer(AbstractBehavior[NeuralExplorer]):
+    """A neural explorer that makes random queries and ignores wishes to stop.
+
+    With the episode's exploration rate a query is replaced by any allowed one, or in
+    a share `high_rank` of the cases by one of high rank, the logarithm of the rank
+    being uniform: among very many queries it matters which of the good ones is best.
+    At rate 1, before anything is learned, every query is any allowed one. Each wish to
+    stop is ignored with probability `ignore_stop`.
+    """
+
+    explorer: NeuralExplorer
+    ignore_stop: Scalar
+    high_rank: float = eqx.field(static=True, default=0.0)
 
     def ask(
         self, state: PyTree, query_mask: Bool[Array, "queries"], *, key: PRNGKey
@@ -54,26 +84,11 @@ class BehaviorExplorer(AbstractExplorer):
         query = jnp.where(whether < exploration, any_query, greedy_query)
         if self.high_rank:
             high_query = high_rank_query(inner.estimates.gain, query_mask, which)
-            query = jnp.where(whether < self.high_rank * exploration, high_query, query)
+            share = self.high_rank * jnp.minimum(exploration, 1.0 - exploration)
+            query = jnp.where(whether < share, high_query, query)
         heeded = heed >= self.ignore_stop
         stop = self.explorer.wants_to_stop(inner, query_mask) & heeded
         return jnp.where(stop, STOP, query)
-
-    def tell(
-        self, state: PyTree, query: Index, outcome: Float[Array, "outcome"]
-    ) -> PyTree:
-        """Passed on."""
-        inner, exploration = state
-        return self.explorer.tell(inner, query, outcome), exploration
-
-    def recommend(self, state: PyTree) -> Index:
-        """Passed on."""
-        return self.explorer.recommend(state[0])
-
-    def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"]:
-        """Passed on."""
-        inner: NeuralState = state[0]
-        return self.explorer.log_posterior(inner)
 
 
 def high_rank_query(

@@ -15,6 +15,7 @@ from icpe.explorers.neural import ExplorerNets, NeuralExplorer
 from icpe.learn.behavior import BehaviorExplorer, draw_points, ignore_stop_probability
 from icpe.learn.config import TrainConfig
 from icpe.learn.losses import gain_targets, inference_loss, query_loss
+from icpe.learn.optimizer import adam, parameters
 from icpe.learn.replay import Experience, Replay
 from icpe.rollout import rollout
 from icpe.tasks.base import AbstractTaskFamily
@@ -66,7 +67,7 @@ class UniversalLearner(eqx.Module):
         return LearnerState(
             nets=nets,
             averaged=jax.tree.map(jnp.copy, nets),
-            optimizer=jax.vmap(self._optimizer.init)(_parameters(nets)),
+            optimizer=jax.vmap(self._optimizer.init)(parameters(nets)),
             replay=Replay.empty(like, self.config.replay_size),
             iteration=start,
             key=key,
@@ -156,9 +157,9 @@ class UniversalLearner(eqx.Module):
             return losses["inference_loss"] + losses["query_loss"], losses
 
         gradient, losses = eqx.filter_grad(loss, has_aux=True)(nets)
-        gradient = _parameters(gradient)
+        gradient = parameters(gradient)
         updates, optimizer = jax.vmap(self._optimizer.update)(
-            gradient, optimizer, _parameters(nets)
+            gradient, optimizer, parameters(nets)
         )
         nets = eqx.apply_updates(nets, updates)
         averaged = _polyak(averaged, nets, self.config.target_rate)
@@ -175,24 +176,7 @@ class UniversalLearner(eqx.Module):
     @property
     def _optimizer(self) -> optax.GradientTransformation:
         """Adam with warm-up and decay; applied to each network on its own."""
-        config = self.config
-        total = config.num_updates
-        rise = min(300, max(1, total // 10))
-        fall = max(1.0, config.decay_fraction * total)
-
-        def schedule(count):
-            count = jnp.asarray(count, jnp.float32)
-            rising = jnp.minimum(1.0, count / rise)
-            falling = jnp.clip((total - count) / fall, 0.02, 1.0)
-            return config.learning_rate * rising * falling
-
-        return optax.chain(
-            optax.clip_by_global_norm(config.max_grad_norm), optax.adam(schedule)
-        )
-
-
-def _parameters(nets: ExplorerNets) -> PyTree:
-    return eqx.filter(nets, eqx.is_inexact_array)
+        return adam(self.config, rise=min(300, max(1, self.config.num_updates // 10)))
 
 
 def _mean(losses) -> Float[Array, ""]:

@@ -2,18 +2,17 @@
 
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Int
 
-from icpe.explorers.base import AbstractExplorer
 from icpe.explorers.paper_explorer import PaperExplorer
 from icpe.explorers.stopping import random_query
-from icpe.learn.behavior import TrainingPoint
+from icpe.learn.behavior import AbstractBehavior, TrainingPoint
 from icpe.learn.paper.config import PaperConfig
 from icpe.tasks.base import TaskSpec
-from icpe.types import Index, OperatingPoint, PRNGKey, PyTree, Scalar
+from icpe.types import Index, PRNGKey, PyTree, Scalar
 
 
-class EpsilonGreedy(AbstractExplorer):
+class EpsilonGreedy(AbstractBehavior[PaperExplorer]):
     """Makes a random query with the episode's exploration rate, else acts greedily.
 
     Stopping is never drawn at random: its value is learned everywhere by pretending
@@ -21,17 +20,6 @@ class EpsilonGreedy(AbstractExplorer):
     """
 
     explorer: PaperExplorer
-
-    def init(
-        self,
-        spec: TaskSpec,
-        operating_point: OperatingPoint,
-        first_outcome: Float[Array, "outcome"],
-    ) -> PyTree:
-        """The inner explorer's state and the episode's exploration rate."""
-        assert isinstance(operating_point, TrainingPoint)
-        inner = self.explorer.init(spec, operating_point, first_outcome)
-        return inner, operating_point.exploration
 
     def ask(
         self, state: PyTree, query_mask: Bool[Array, "queries"], *, key: PRNGKey
@@ -44,21 +32,6 @@ class EpsilonGreedy(AbstractExplorer):
             random_query(query_mask, key=query_key),
             self.explorer.ask(inner, query_mask, key=own_key),
         )
-
-    def tell(
-        self, state: PyTree, query: Index, outcome: Float[Array, "outcome"]
-    ) -> PyTree:
-        """Passed on."""
-        inner, exploration = state
-        return self.explorer.tell(inner, query, outcome), exploration
-
-    def recommend(self, state: PyTree) -> Index:
-        """Passed on."""
-        return self.explorer.recommend(state[0])
-
-    def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"]:
-        """Passed on."""
-        return self.explorer.log_posterior(state[0])
 
 
 def training_points(

@@ -12,6 +12,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int
 
 from icpe.explorers.paper_explorer import Outputs, PaperExplorer, PaperNets
+from icpe.learn.optimizer import adam, falling, parameters
 from icpe.learn.paper.behavior import EpsilonGreedy, training_points
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.losses import (
@@ -82,7 +83,7 @@ class PaperLearner(eqx.Module):
         return PaperLearnerState(
             nets=nets,
             targets=jax.tree.map(jnp.copy, nets),
-            optimizer=jax.vmap(self._optimizer.init)(_parameters(nets)),
+            optimizer=jax.vmap(self._optimizer.init)(parameters(nets)),
             replay=Replay.empty(like, config.replay_size),
             cost=jnp.asarray(0.0 if config.budget else config.initial_cost),
             iteration=start,
@@ -150,7 +151,7 @@ class PaperLearner(eqx.Module):
             return cost
         surplus = accuracy - 1.0 + config.error_prob
         count = iteration * config.updates_per_iteration
-        rate = config.dual_rate * self._falling(count)
+        rate = config.dual_rate * falling(config, count)
         moved = jnp.maximum(config.min_cost, cost + rate * surplus)
         started = iteration >= config.dual_start * config.num_iterations
         return jnp.where(started, moved, cost)
@@ -192,9 +193,9 @@ class PaperLearner(eqx.Module):
             return sum(losses.values()), losses
 
         gradient, losses = eqx.filter_grad(loss, has_aux=True)(nets)
-        gradient = _parameters(gradient)
+        gradient = parameters(gradient)
         steps, optimizer = jax.vmap(self._optimizer.update)(
-            gradient, optimizer, _parameters(nets)
+            gradient, optimizer, parameters(nets)
         )
         losses["grad_norm"] = optax.tree.norm(gradient)
         return (eqx.apply_updates(nets, steps), optimizer), losses
@@ -240,21 +241,7 @@ class PaperLearner(eqx.Module):
         sharding = NamedSharding(self.mesh, PartitionSpec(*self.mesh.axis_names))
         return lax.with_sharding_constraint(tree, sharding)
 
-    def _falling(self, count) -> Scalar:
-        """1 until the last part of training, then down to a fiftieth."""
-        total = self.config.num_updates
-        fall = max(1.0, self.config.decay_fraction * total)
-        return jnp.clip((total - jnp.asarray(count, jnp.float32)) / fall, 0.02, 1.0)
-
     @property
     def _optimizer(self) -> optax.GradientTransformation:
         """Adam with decay; applied to each network on its own."""
-        config = self.config
-        return optax.chain(
-            optax.clip_by_global_norm(config.max_grad_norm),
-            optax.adam(lambda count: config.learning_rate * self._falling(count)),
-        )
-
-
-def _parameters(nets: PaperNets) -> PyTree:
-    return eqx.filter(nets, eqx.is_inexact_array)
+        return adam(self.config)
