@@ -70,7 +70,11 @@ def race_table(record: dict) -> str:
     return f"{_table(rows)}\n\nOn {record['device']} (jax {record['jax']})."
 
 
-TABLES: dict[str, Callable[[dict], str]] = {"speed": speed_table, "race": race_table}
+TABLES: dict[str, Callable[[dict], str]] = {
+    "speed": speed_table,
+    "speed-cpu": speed_table,
+    "race": race_table,
+}
 
 
 def fill(text: str, name: str, table: str) -> str:

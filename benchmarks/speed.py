@@ -1,8 +1,9 @@
 """Both learners on this machine: their speed, and a race to the paper's quality.
 
 The same as `icpe bench --json` and `icpe bench --race --json`, without the command
-line. Writes docs/data/speed.json and docs/data/race.json, or what is asked for, from
-which `benchmarks/performance_tables.py` makes the tables of docs/performance.md.
+line. Writes OUT/speed.json (speed-cpu.json without an accelerator) and OUT/race.json,
+or what is asked for; in docs/data, `benchmarks/performance_tables.py` makes the tables
+of docs/performance.md from them.
 
     python benchmarks/speed.py OUT [--parts speed race] [--seconds 200] [--tiny]
 """
@@ -28,14 +29,15 @@ def main(arguments: argparse.Namespace) -> None:
     """Measures and writes, one part after the other."""
     arguments.out.mkdir(parents=True, exist_ok=True)
     if "speed" in arguments.parts:
-        _write(arguments.out / "speed.json", _speed(arguments.tiny))
+        name = "speed-cpu.json" if _on_cpu() else "speed.json"
+        _write(arguments.out / name, _speed(arguments.tiny))
     if "race" in arguments.parts:
         path, finishes = arguments.out / "race.json", []
         goals = (Goal(BinarySearch(4), 0.9, 3.0),) if arguments.tiny else GOALS
         for goal in goals:
             finishes += race(
                 goal,
-                machine="cpu" if jax.default_backend() == "cpu" else "gpu",
+                machine="cpu" if _on_cpu() else "gpu",
                 time_limit=arguments.seconds,
                 changes=_TINY if arguments.tiny else None,
                 progress=progress_meter(),
@@ -45,11 +47,16 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def _speed(tiny: bool) -> dict:
-    workload = Workload(episodes=2048, steps=100, width=128, layers=3, repeats=10)
+    episodes = 64 if _on_cpu() else 2048
+    workload = Workload(episodes, steps=100, width=128, layers=3, repeats=10)
     if tiny:
         workload = Workload(episodes=4, steps=6, width=8, layers=1, repeats=1)
     speed = measure_speed(workload)
     return {**dataclasses.asdict(workload), **speed.to_dict(), **provenance()}
+
+
+def _on_cpu() -> bool:
+    return jax.default_backend() == "cpu"
 
 
 def _write(path: Path, record: dict) -> None:

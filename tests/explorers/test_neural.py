@@ -39,9 +39,13 @@ TINY = TransformerConfig(width=8, num_layers=2, num_heads=2)
 PRICES = PriceRange(0.01, 0.2)
 
 
-def random_nets(spec=SPEC, transformer=TINY, summary=True):
+def random_nets(spec=SPEC, transformer=TINY, summary=True, belief=True):
     """Networks whose outputs are far from 0."""
-    nets = ExplorerNets(spec, NetConfig(transformer, summary), PRICES, key=jr.key(0))
+    config = NetConfig(transformer, summary, belief)
+    nets = ExplorerNets(spec, config, PRICES, key=jr.key(0))
+    if nets.pair.belief_head is not None:
+        weight = jr.normal(jr.key(7), nets.pair.belief_head.shape)
+        nets = eqx.tree_at(lambda n: n.pair.belief_head, nets, weight)
     return eqx.tree_at(lambda n: n.pair.head.weight, nets, replace_fn=lambda w: 20 * w)
 
 
@@ -99,6 +103,18 @@ def test_one_pass_gives_what_the_explorer_sees_step_by_step(summary):
     assert np.std(whole.gain) > 0.1
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(steps), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_posterior_adds_a_linear_part_to_what_queries_remove():
+    nets, history = random_nets(), random_history()
+    whole, plain = at_once(nets, history), at_once(random_nets(belief=False), history)
+    np.testing.assert_array_equal(whole.log_posterior, plain.log_posterior)
+    posterior = np.exp(whole.log_posterior)
+    weight = np.asarray(nets.pair.belief_head)[1, : SPEC.num_queries]
+    removed = np.einsum("...h,ah->...a", posterior, weight)
+    error = 1.0 - posterior.max(axis=-1, keepdims=True)
+    np.testing.assert_allclose(whole.gain - plain.gain, error * removed, atol=1e-4)
 
 
 @pytest.mark.slow

@@ -57,6 +57,8 @@ class NetConfig:
     transformer: TransformerConfig
     summary: bool = True
     """Give each token the counts and mean outcomes of the queries so far."""
+    belief: bool = False
+    """Add a linear function of the posterior to the query net's output."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,6 +119,7 @@ class ExplorerNets(eqx.Module):
                 if config.summary
                 else 0,
                 condition_size=CONDITION_SIZE,
+                belief_size=spec.num_hypotheses if config.belief else 0,
                 output_size=max(spec.num_queries, spec.num_hypotheses),
                 summary_encoder=_summary_encoder(
                     spec, config, key=jr.fold_in(encoder_key, 1)
@@ -210,10 +213,25 @@ class ExplorerNets(eqx.Module):
         logits = outputs[0, ..., : self.spec.num_hypotheses]
         removed = outputs[1, ..., : self.spec.num_queries]
         log_posterior = jax.nn.log_softmax(logits, axis=-1)
+        if self.pair.belief_head is not None:
+            removed = removed + self._read_belief(log_posterior)
         estimates = Estimates(log_posterior, gain=removed)
         error = lax.stop_gradient(1.0 - estimates.stop_value)[..., None]
         gain = error * removed - _outer(price, self.spec.cost_array)
         return dataclasses.replace(estimates, gain=gain)
+
+    def _read_belief(
+        self, log_posterior: Float[Array, "*tokens hypotheses"]
+    ) -> Float[Array, "*tokens queries"]:
+        """What the belief alone says for each query, added to what the query net says.
+
+        Of very many queries only those about the hypotheses still alive are of use;
+        this layer knows them from all histories at once.
+        """
+        assert self.pair.belief_head is not None
+        weight = self.pair.belief_head[1, : self.spec.num_queries]
+        belief = lax.stop_gradient(jnp.exp(log_posterior))
+        return jnp.matmul(belief, weight.T, precision=lax.Precision.HIGHEST)
 
 
 def _outcome_encoder(

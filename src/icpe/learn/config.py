@@ -75,6 +75,9 @@ class TrainConfig:
     """Multiply matrices in bfloat16."""
     summary: bool = True
     """Give tokens the counts and mean outcomes of the queries so far."""
+    belief: bool = False
+    """Add a linear function of the posterior to the query net's output, for families
+    of very many queries."""
     log_every: int = 50
     """Iterations in one compiled chunk, between two lines of the log."""
     seed: int = 0
@@ -130,7 +133,7 @@ class TrainConfig:
             num_kv_heads=self.num_kv_heads,
             bfloat16=self.bfloat16,
         )
-        return NetConfig(transformer, self.summary)
+        return NetConfig(transformer, self.summary, self.belief)
 
     def prices(self, spec: TaskSpec) -> PriceRange:
         """The trained price range for a family."""

@@ -112,7 +112,7 @@ def fit(
         with _Interrupts() as interrupts:
             while (done := int(state.iteration)) < config.num_iterations:
                 size = min(config.log_every, config.num_iterations - done)
-                state, metrics = _run_chunk(learner, state, size)
+                state, metrics = run_chunk(learner, state, size)
                 values = _values(metrics)
                 if not all(map(math.isfinite, values.values())):
                     raise _diverged(values, done + size, options)
@@ -165,8 +165,13 @@ def _first_state(
             options.checkpoint, state, learner.family, learner.config
         )
         state, seconds = found.state, found.seconds
+    return placed(learner, state), seconds
+
+
+def placed(learner: AnyLearner, state: AnyState) -> AnyState:
+    """The state, laid out over the devices as every chunk leaves it."""
     arrays, static = eqx.partition(state, eqx.is_array)
-    return eqx.combine(jax.device_put(arrays, _everywhere(learner)), static), seconds
+    return eqx.combine(jax.device_put(arrays, _everywhere(learner)), static)
 
 
 def _everywhere(learner: AnyLearner) -> NamedSharding:
@@ -176,10 +181,13 @@ def _everywhere(learner: AnyLearner) -> NamedSharding:
 
 
 @eqx.filter_jit(donate="all-except-first")
-def _run_chunk(
+def run_chunk(
     learner: AnyLearner, state: AnyState, size: int
 ) -> tuple[AnyState, AnyMetrics]:
-    """`size` iterations as one program; metrics are averaged over them."""
+    """`size` iterations as one program; metrics are averaged over them.
+
+    It takes the arrays of the state it is given for itself.
+    """
     arrays, static = eqx.partition(state, eqx.is_array)
 
     def iterate(arrays, _):

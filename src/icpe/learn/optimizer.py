@@ -16,7 +16,7 @@ def adam(
     """Clipped Adam for one network; its step size rises over the first `rise` steps."""
 
     def schedule(count):
-        rate = config.learning_rate * falling(config, count)
+        rate = config.learning_rate * _falling(config, count)
         if rise:
             rate = rate * jnp.minimum(1.0, jnp.asarray(count, jnp.float32) / rise)
         return rate
@@ -26,7 +26,7 @@ def adam(
     )
 
 
-def falling(config: TrainConfig | PaperConfig, count) -> Float[Array, "*batch"]:
+def _falling(config: TrainConfig | PaperConfig, count) -> Float[Array, "*batch"]:
     """1 until the last part of training, then down to a fiftieth."""
     total = config.num_updates
     fall = max(1.0, config.decay_fraction * total)

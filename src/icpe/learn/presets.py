@@ -51,19 +51,21 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
     # Without noise there is nothing to average, and close values must stay apart.
     ("deterministic-bandit", "cpu"): {"summary": False},
     ("deterministic-bandit", "gpu"): {"summary": False, "bfloat16": False},
-    # Of very many queries few are good, and those must be found: no penalty on what
-    # looks worse than the best, much exploration near it. A query is rarely made
-    # twice; prices at which guessing at once is best are left out.
+    # Of very many queries few are good, and those must be found: the belief points to
+    # them, there is no penalty on what looks worse than the best, and much exploration
+    # near it. A query is rarely made twice; the price changes nothing but whether to
+    # begin at all.
     ("binary-search", "cpu"): {"advantage_learning": 0.0},
     ("binary-search", "gpu"): {
-        "num_iterations": 6000,
-        "batch_size": 4096,
-        "minibatch_size": 1024,
+        "num_iterations": 7000,
+        "batch_size": 2048,
         "summary": False,
-        "min_price": 0.02,
-        "max_price": 0.12,
+        "belief": True,
+        "min_price": 0.05,
+        "max_price": 0.13,
         "advantage_learning": 0.0,
         "high_rank_exploration": 0.5,
+        "exploration_anneal": 0.25,
         "ignore_stop_anneal": 0.5,
     },
 }

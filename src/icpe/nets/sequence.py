@@ -37,6 +37,7 @@ class SequenceNet(eqx.Module):
     condition_embedding: Linear
     transformer: CausalTransformer
     head: Linear
+    belief_head: Float[Array, "output hypotheses"] | None
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class SequenceNet(eqx.Module):
         summary_size: int,
         condition_size: int,
         output_size: int,
+        belief_size: int = 0,
         summary_encoder: AbstractSummaryEncoder | None = None,
         key: PRNGKey,
     ):
@@ -61,6 +63,9 @@ class SequenceNet(eqx.Module):
         self.condition_embedding = Linear(condition_size, width, key=keys[2])
         self.transformer = CausalTransformer(config, num_tokens, key=keys[3])
         self.head = Linear(width, output_size, gain=0.1, key=keys[4])
+        self.belief_head = None
+        if belief_size:
+            self.belief_head = jnp.zeros((output_size, belief_size))
 
     def __call__(
         self, tokens: Token, condition: Float[Array, "tokens condition"]

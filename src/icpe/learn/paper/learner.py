@@ -12,7 +12,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int
 
 from icpe.explorers.paper_explorer import Outputs, PaperExplorer, PaperNets
-from icpe.learn.optimizer import adam, falling, parameters
+from icpe.learn.optimizer import adam, parameters
 from icpe.learn.paper.behavior import EpsilonGreedy, training_points
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.losses import (
@@ -144,15 +144,14 @@ class PaperLearner(eqx.Module):
         """One step of the dual variable, c <- max(c_min, c + rate (p - 1 + delta)).
 
         The paper's update of lambda = 1 / c: more accurate than asked makes queries
-        dearer. The rate falls with the step size of the networks.
+        dearer. The rate does not fall with the step size of the networks, whose
+        accuracy rises when their steps become small: the price must follow.
         """
         config = self.config
         if config.budget:
             return cost
         surplus = accuracy - 1.0 + config.error_prob
-        count = iteration * config.updates_per_iteration
-        rate = config.dual_rate * falling(config, count)
-        moved = jnp.maximum(config.min_cost, cost + rate * surplus)
+        moved = jnp.maximum(config.min_cost, cost + config.dual_rate * surplus)
         started = iteration >= config.dual_start * config.num_iterations
         return jnp.where(started, moved, cost)
 
