@@ -47,9 +47,9 @@ def main(record: Path, figure: Path) -> None:
     axes[0].set_ylim(bottom=0)
     axes[0].annotate(
         "dual updates begin",
-        (start, axes[0].get_ylim()[1]),
+        (start, 0.0),
         textcoords="offset points",
-        xytext=(4, -12),
+        xytext=(4, 6),
         color="0.4",
     )
     axes[-1].set_xlabel("iterations")
