@@ -4,7 +4,6 @@ import dataclasses
 import json
 
 import jax
-import jax.random as jr
 import numpy as np
 import pytest
 from safetensors import safe_open
@@ -16,6 +15,7 @@ from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.tasks import BinarySearch, FeedbackGraph
+from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_tasks import TwoDoors
 from icpe.types import Regime
 
@@ -35,7 +35,9 @@ ROW = OperatingRow(
 
 
 def make(family, **fields):
-    nets = ExplorerNets(family.spec, TINY, PriceRange(0.01, 0.2), key=jr.key(0))
+    nets = random_weights(
+        lambda key: ExplorerNets(family.spec, TINY, PriceRange(0.01, 0.2), key=key)
+    )
     return Artifact(nets=nets, family=family, training={}, provenance={}, **fields)
 
 

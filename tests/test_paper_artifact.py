@@ -4,7 +4,6 @@ import dataclasses
 
 import equinox as eqx
 import jax
-import jax.random as jr
 import numpy as np
 import pytest
 
@@ -23,6 +22,7 @@ from icpe.learn.config import TrainConfig
 from icpe.learn.paper.config import PaperConfig
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks import BinarySearch
+from icpe.testing.random_weights import random_weights
 from icpe.workflow import train
 
 FAMILY = BinarySearch(size=3)
@@ -31,7 +31,9 @@ CONFIG = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
 
 @pytest.fixture(scope="module")
 def artifact():
-    nets = PaperNets(FAMILY.spec, CONFIG, Objective(error_prob=0.1), key=jr.key(0))
+    nets = random_weights(
+        lambda key: PaperNets(FAMILY.spec, CONFIG, Objective(error_prob=0.1), key=key)
+    )
     measured = {
         "accuracy": 0.5,
         "mean_queries": 1.25,

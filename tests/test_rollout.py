@@ -267,6 +267,7 @@ class EndsAtOnce(AbstractTaskFamily):
         return task
 
 
+@pytest.mark.slow
 def test_a_family_may_end_an_episode_at_reset():
     point = OperatingPoint.at(3, budget=3)
     transcript = compiled()(Wanderer(), EndsAtOnce(), point, keys=KEYS())

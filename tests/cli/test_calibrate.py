@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import jax.random as jr
 import numpy as np
 import pytest
 
@@ -11,6 +10,7 @@ from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingTable
 from icpe.tasks import BinarySearch
+from icpe.testing.random_weights import random_weights
 
 FAMILY = BinarySearch(size=3)
 
@@ -18,7 +18,9 @@ FAMILY = BinarySearch(size=3)
 @pytest.fixture
 def file(tmp_path):
     config = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
-    nets = ExplorerNets(FAMILY.spec, config, PriceRange(0.01, 0.2), key=jr.key(0))
+    nets = random_weights(
+        lambda key: ExplorerNets(FAMILY.spec, config, PriceRange(0.01, 0.2), key=key)
+    )
     artifact = Artifact(
         nets=nets,
         family=FAMILY,

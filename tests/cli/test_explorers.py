@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import jax.random as jr
 import pytest
 
 from icpe.artifact import Artifact
@@ -10,6 +9,7 @@ from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.tasks import BinarySearch
+from icpe.testing.random_weights import random_weights
 
 FAMILY = BinarySearch(size=4)
 ROW = OperatingRow(
@@ -30,7 +30,9 @@ TABLE = OperatingTable(horizon=FAMILY.spec.horizon, seed=0, rows=(ROW,))
 def untrained():
     """An explorer that knows nothing, with an operating table that says otherwise."""
     config = NetConfig(TransformerConfig(width=8, num_layers=1, num_heads=1))
-    nets = ExplorerNets(FAMILY.spec, config, PriceRange(0.01, 0.2), key=jr.key(0))
+    nets = random_weights(
+        lambda key: ExplorerNets(FAMILY.spec, config, PriceRange(0.01, 0.2), key=key)
+    )
     return Artifact(nets=nets, family=FAMILY, training={}, provenance={}, table=TABLE)
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import jax.random as jr
 import numpy as np
 import pytest
 
@@ -12,6 +11,7 @@ from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.tasks import BinarySearch
+from icpe.testing.random_weights import random_weights
 
 FAMILY = BinarySearch(size=3)
 HORIZON = FAMILY.spec.horizon
@@ -46,7 +46,9 @@ TABLE = OperatingTable(
 @pytest.fixture(scope="module")
 def artifact():
     config = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
-    nets = ExplorerNets(FAMILY.spec, config, PriceRange(0.01, 0.2), key=jr.key(0))
+    nets = random_weights(
+        lambda key: ExplorerNets(FAMILY.spec, config, PriceRange(0.01, 0.2), key=key)
+    )
     made = {"icpe": "0.1", "jax": "0.10", "device": "cpu", "iterations": 5}
     return Artifact(
         nets=nets,

@@ -23,6 +23,7 @@ from icpe.nets.transformer import TransformerConfig
 from icpe.rollout import rollout_chunks
 from icpe.tasks import BinarySearch
 from icpe.tasks.fingerprint import fingerprint
+from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits
 from icpe.types import StopReason
 
@@ -34,7 +35,9 @@ TINY = NetConfig(TransformerConfig(width=8, num_layers=1, num_heads=2))
 
 @ft.cache
 def untrained(family):
-    nets = ExplorerNets(family.spec, TINY, PriceRange(0.01, 0.2), key=jr.key(1))
+    nets = random_weights(
+        lambda key: ExplorerNets(family.spec, TINY, PriceRange(0.01, 0.2), key=key)
+    )
     return Artifact(nets=nets, family=family, training={}, provenance={})
 
 

@@ -1,5 +1,6 @@
 """The operating table is what the explorer does, measured on one set of episodes."""
 
+import dataclasses
 import functools as ft
 
 import jax
@@ -15,6 +16,7 @@ from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
 from icpe.progress import AbstractProgress
 from icpe.rollout import run_episodes
+from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_tasks import TwoBits
 from icpe.theory.intervals import clopper_pearson_lower
 
@@ -36,7 +38,9 @@ class Heard(AbstractProgress):
 @ft.cache
 def artifact():
     config = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
-    nets = ExplorerNets(FAMILY.spec, config, PriceRange(0.01, 0.2), key=jr.key(0))
+    nets = random_weights(
+        lambda key: ExplorerNets(FAMILY.spec, config, PriceRange(0.01, 0.2), key=key)
+    )
     return Artifact(nets=nets, family=FAMILY, training={}, provenance={})
 
 
@@ -55,24 +59,27 @@ def test_there_are_64_log_spaced_prices_for_each_cap_and_all_budgets():
     assert (table().horizon, table().seed) == (3, 4)
 
 
-def test_a_row_is_what_the_explorer_does():
+@pytest.mark.parametrize("request_of", ["price", "price and cap", "budget"])
+def test_a_row_is_what_the_explorer_does(request_of):
     key = calibration_key(4)
-    for row in (table().priced()[20], table().priced(2)[5], table().budgets()[1]):
-        request: dict = {"budget": row.max_queries}
-        if row.price is not None:
-            request = {"price": row.price, "max_queries": row.max_queries}
-        point = artifact().operating_point(**request)
-        ending = run_episodes(artifact().explorer, FAMILY, point, EPISODES, key=key)
-        made = np.sort(ending.num_queries)
-        assert row.episodes == EPISODES
-        assert row.accuracy == ending.correct.mean()
-        lowest = clopper_pearson_lower(int(ending.correct.sum()), EPISODES)
-        assert row.lower_bound == pytest.approx(float(lowest))
-        assert row.mean_queries == pytest.approx(made.mean())
-        assert row.mean_cost == pytest.approx(ending.cost.mean(), rel=1e-5)
-        # The smallest number that so many of the 40 episodes do not exceed.
-        assert row.quantiles == (made[19], made[35], made[39])
-        assert row.longest == made[-1]
+    row, request = {
+        "price": lambda: (table().priced()[20], ("price", "max_queries")),
+        "price and cap": lambda: (table().priced(2)[5], ("price", "max_queries")),
+        "budget": lambda: (table().budgets()[1], ("budget",)),
+    }[request_of]()
+    named = {**dataclasses.asdict(row), "budget": row.max_queries}
+    point = artifact().operating_point(**{name: named[name] for name in request})
+    ending = run_episodes(artifact().explorer, FAMILY, point, EPISODES, key=key)
+    made = np.sort(ending.num_queries)
+    assert row.episodes == EPISODES
+    assert row.accuracy == ending.correct.mean()
+    lowest = clopper_pearson_lower(int(ending.correct.sum()), EPISODES)
+    assert row.lower_bound == pytest.approx(float(lowest))
+    assert row.mean_queries == pytest.approx(made.mean())
+    assert row.mean_cost == pytest.approx(ending.cost.mean(), rel=1e-5)
+    # The smallest number that so many of the 40 episodes do not exceed.
+    assert row.quantiles == (made[19], made[35], made[39])
+    assert row.longest == made[-1]
 
 
 def test_evaluation_never_draws_the_episodes_of_calibration():
@@ -85,7 +92,7 @@ def test_evaluation_never_draws_the_episodes_of_calibration():
 
 def test_every_row_is_told():
     progress = Heard()
-    calibrate(artifact(), episodes=8, progress=progress)
+    calibrate(artifact(), episodes=EPISODES, progress=progress)
     assert (progress.label, progress.total, progress.done) == ("calibrating", 67, 67)
     assert progress.finished
 

@@ -128,6 +128,7 @@ def test_another_seed_and_every_attempt_are_recorded(artifact):
     assert [it["certified"] for it in artifact.certificates] == [False] * 3
 
 
+@pytest.mark.slow
 def test_a_budget_gets_a_lower_bound_and_nothing_else(artifact):
     certificate = certify(artifact, budget=1, episodes=EPISODES)
     assert (certificate.certified, certificate.price) == (None, None)

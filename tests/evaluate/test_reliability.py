@@ -47,6 +47,7 @@ def test_empty_bins_are_not_a_number_and_do_not_count():
     assert found.expected_calibration_error == pytest.approx(0.04)
 
 
+@pytest.mark.slow
 def test_an_exact_posterior_is_reliable():
     """The error of an exact belief is noise alone, 0.4 sqrt(bins / episodes) at most.
 

@@ -55,6 +55,7 @@ def endings(family, budget):
     return np.exp(np.asarray(ending.log_posterior)), ending
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "budget"), FAMILIES)
 def test_posterior_is_as_often_right_as_it_says(family, budget):
     posterior, ending = endings(family, budget)

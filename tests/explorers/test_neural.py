@@ -22,6 +22,7 @@ from icpe.history import History
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks.base import TaskSpec
 from icpe.testing import check_explorer
+from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_tasks import Corridor, Lockers, TwoBits
 from icpe.types import STOP, OperatingPoint, Regime
 
@@ -42,11 +43,9 @@ PRICES = PriceRange(0.01, 0.2)
 def random_nets(spec=SPEC, transformer=TINY, summary=True, belief=True):
     """Networks whose outputs are far from 0."""
     config = NetConfig(transformer, summary, belief)
-    nets = ExplorerNets(spec, config, PRICES, key=jr.key(0))
-    if nets.pair.belief_head is not None:
-        weight = jr.normal(jr.key(7), nets.pair.belief_head.shape)
-        nets = eqx.tree_at(lambda n: n.pair.belief_head, nets, weight)
-    return eqx.tree_at(lambda n: n.pair.head.weight, nets, replace_fn=lambda w: 20 * w)
+    return random_weights(
+        lambda key: ExplorerNets(spec, config, PRICES, key=key), scale=0.7
+    )
 
 
 def random_history():
@@ -166,6 +165,7 @@ def test_the_posterior_is_normalized():
     np.testing.assert_allclose(whole.stop_value, best, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_values_of_queries_do_not_teach_the_inference_net():
     def total(nets):
         return jnp.sum(at_once(nets, random_history()).gain)
@@ -227,6 +227,7 @@ def tiny_explorer(family):
     return NeuralExplorer(random_nets(family.spec, small))
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract_of_explorers():
     family = Lockers()
     point = OperatingPoint.at(family.spec.horizon, price=0.01)

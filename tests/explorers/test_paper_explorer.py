@@ -20,6 +20,7 @@ from icpe.explorers.paper_explorer import (
 from icpe.history import History, Scratch, StepCount
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks.base import TaskSpec
+from icpe.testing.random_weights import random_weights
 from icpe.types import STOP, OperatingPoint, Regime
 
 SPEC = TaskSpec(num_queries=3, num_hypotheses=2, outcome_size=1, horizon=4)
@@ -29,7 +30,7 @@ ALL = jnp.ones(3, bool)
 
 def nets_for(objective, spec=SPEC):
     config = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
-    return PaperNets(spec, config, objective, key=jr.key(0))
+    return random_weights(lambda key: PaperNets(spec, config, objective, key=key))
 
 
 def choice(nets, values, mask=ALL):

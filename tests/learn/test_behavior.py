@@ -25,6 +25,7 @@ from icpe.learn.behavior import (
 )
 from icpe.learn.config import TrainConfig
 from icpe.tasks.base import TaskSpec
+from icpe.testing.random_weights import random_weights
 from icpe.types import STOP, Regime
 
 SPEC = TaskSpec(num_queries=4, num_hypotheses=2, outcome_size=1, horizon=10)
@@ -112,7 +113,9 @@ def test_wishes_to_stop_are_ignored_less_and_less(iteration, expected):
 
 def behavior(exploration, ignore_stop, gain):
     """A behavior and a state in which the gains of the queries are given."""
-    nets = ExplorerNets(SPEC, CONFIG.net_config, PRICES, key=jr.key(0))
+    nets = random_weights(
+        lambda key: ExplorerNets(SPEC, CONFIG.net_config, PRICES, key=key)
+    )
     explorer = BehaviorExplorer(NeuralExplorer(nets), jnp.asarray(ignore_stop))
     point = TrainingPoint(
         price=jnp.asarray(0.1),
@@ -121,7 +124,7 @@ def behavior(exploration, ignore_stop, gain):
         regime=Regime.MIXED,
         exploration=jnp.asarray(exploration),
     )
-    inner, rate = explorer.init(SPEC, point, jnp.zeros(1))
+    inner, rate = eqx.filter_jit(explorer.init)(SPEC, point, jnp.zeros(1))
     estimates = Estimates(inner.estimates.log_posterior, jnp.asarray(gain))
     return explorer, (dataclasses.replace(inner, estimates=estimates), rate)
 

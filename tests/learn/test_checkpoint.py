@@ -1,5 +1,6 @@
 """Checkpoints belong to one training, and say so when they are used for another."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -16,25 +17,29 @@ from icpe.testing.toy_tasks import Lockers, TwoDoors
 FAMILY = TwoDoors(horizon=3)
 
 
+def filled(config, value):
+    """A state all of whose arrays hold this value, as far as they can."""
+    learner = UniversalLearner(FAMILY, config)
+    like = eqx.filter_eval_shape(lambda key: learner.init(key=key), jr.key(0))
+    return jax.tree.map(
+        lambda leaf: (
+            jr.key(value)
+            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+            else jnp.asarray(np.full(leaf.shape, value, leaf.dtype))
+        ),
+        like,
+    )
+
+
 @pytest.fixture(scope="module")
 def fresh(whole_config):
-    return UniversalLearner(FAMILY, whole_config).init(key=jr.key(0))
+    return filled(whole_config, 0)
 
 
 @pytest.fixture(scope="module")
 def used(whole_config):
     """A state all of whose arrays differ from a fresh one's."""
-    state = UniversalLearner(FAMILY, whole_config).init(key=jr.key(1))
-    return jax.tree.map(
-        lambda leaf: (
-            leaf
-            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-            else leaf + np.ones((), leaf.dtype)
-            if leaf.dtype != bool
-            else ~leaf
-        ),
-        state,
-    )
+    return filled(whole_config, 1)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One iteration of the universal learner."""
+"""Iterations of the universal learner."""
 
 import dataclasses
 
@@ -9,6 +9,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from icpe.learn.fit import device_mesh, placed, run_chunk
 from icpe.learn.universal import UniversalLearner
 from icpe.testing.toy_tasks import Lockers, TwoDoors
 
@@ -17,8 +18,13 @@ FAMILY = TwoDoors(horizon=3)
 
 
 @pytest.fixture
-def learner(tiny):
-    return UniversalLearner(FAMILY, tiny())
+def learner(whole_config):
+    return UniversalLearner(FAMILY, whole_config, device_mesh(whole_config))
+
+
+def start(learner, seed=0):
+    """A fresh state, by the program that every training begins with."""
+    return placed(learner, eqx.filter_jit(learner.init)(key=jr.key(seed), nets=None))
 
 
 @eqx.filter_jit
@@ -30,17 +36,20 @@ def leaves(tree):
     return jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array))
 
 
-def test_an_iteration_plays_remembers_and_learns(learner):
-    state = learner.init(key=jr.key(0))
-    after, metrics = step(learner, state)
-    assert after.iteration == 1
-    assert after.replay.added == 8
+def test_iterations_play_remember_and_learn(learner):
+    before = leaves(start(learner).nets)
+    after, metrics = run_chunk(learner, start(learner), 2)
+    assert after.iteration == 2
+    assert after.replay.added == 16
     assert 0.0 <= metrics.accuracy <= 1.0
     assert 0.0 <= metrics.mean_queries <= 3.0
     assert all(np.isfinite(value) for value in jax.tree.leaves(metrics))
-    assert not np.array_equal(jr.key_data(after.key), jr.key_data(state.key))
+    assert not np.array_equal(jr.key_data(after.key), jr.key_data(start(learner).key))
+    moved = [np.any(a != b) for a, b in zip(before, leaves(after.nets), strict=True)]
+    assert np.mean(moved) > 0.5
 
 
+@pytest.mark.slow
 def test_the_networks_that_ship_follow_slowly(learner, tiny):
     state = learner.init(key=jr.key(0))
     for one, other in zip(leaves(state.nets), leaves(state.averaged), strict=True):
@@ -65,10 +74,7 @@ def test_the_networks_that_ship_follow_slowly(learner, tiny):
 
 def test_the_same_key_gives_the_same_training(learner):
     def run(seed):
-        state = learner.init(key=jr.key(seed))
-        for _ in range(2):
-            state, _ = step(learner, state)
-        return leaves(state.nets)
+        return leaves(run_chunk(learner, start(learner, seed), 2)[0].nets)
 
     for one, other in zip(run(0), run(0), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -8,11 +8,13 @@ import pytest
 
 from icpe.nets.dropout import Dropout
 from icpe.nets.transformer import CausalTransformer, TransformerConfig
+from icpe.testing.random_weights import random_weights
 
 
 @pytest.fixture(scope="module")
 def net():
-    return CausalTransformer(TransformerConfig(8, 1, num_heads=2), 5, key=jr.key(0))
+    config = TransformerConfig(8, 1, num_heads=2)
+    return random_weights(lambda key: CausalTransformer(config, 5, key=key))
 
 
 @eqx.filter_jit
@@ -20,6 +22,7 @@ def features(net, tokens, dropout):
     return dropout.features(net, tokens, key=jr.key(2))
 
 
+@pytest.mark.slow
 def test_nothing_is_dropped_at_rate_zero(net):
     tokens = jr.normal(jr.key(1), (4, 8))
     found = features(net, tokens, Dropout(0.0))

@@ -17,6 +17,7 @@ from icpe.nets.transformer import (
     TransformerConfig,
     in_compute_dtype,
 )
+from icpe.testing.random_weights import random_weights
 
 CAPACITY = 7
 SMALL = TransformerConfig(width=12, num_layers=2, num_heads=3)
@@ -24,15 +25,9 @@ SMALL = TransformerConfig(width=12, num_layers=2, num_heads=3)
 
 def random_transformer(config, seed=0):
     """Every parameter random, also those that start at 0 or 1."""
-    net = CausalTransformer(config, CAPACITY, key=jr.key(seed))
-    arrays, static = eqx.partition(net, eqx.is_inexact_array)
-    leaves, tree = jax.tree.flatten(arrays)
-    keys = jr.split(jr.key(seed + 1), len(leaves))
-    leaves = [
-        leaf + 0.3 * jr.normal(key, leaf.shape)
-        for leaf, key in zip(leaves, keys, strict=True)
-    ]
-    return eqx.combine(jax.tree.unflatten(tree, leaves), static)
+    return random_weights(
+        lambda key: CausalTransformer(config, CAPACITY, key=key), seed=seed, scale=0.4
+    )
 
 
 def test_padding_changes_nothing(monkeypatch):

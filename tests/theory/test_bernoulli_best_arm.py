@@ -11,6 +11,10 @@ from scipy import integrate, stats
 from icpe.exceptions import InvalidParameterError
 from icpe.theory.bernoulli_best_arm import bernoulli_best_arm_log_posterior
 
+log_posterior = jax.jit(
+    bernoulli_best_arm_log_posterior, static_argnames=("min_gap", "num_panels")
+)
+
 
 @pytest.fixture(autouse=True)
 def float64():
@@ -20,7 +24,7 @@ def float64():
 
 def posterior(alpha, beta, **options):
     arrays = jnp.asarray(alpha, float), jnp.asarray(beta, float)
-    return np.exp(bernoulli_best_arm_log_posterior(*arrays, **options))
+    return np.exp(log_posterior(*arrays, **options))
 
 
 def integrate_beta(function, low, high, alpha, beta):
@@ -96,10 +100,8 @@ def test_jeffreys_prior_is_integrable_at_the_edges():
 
 def test_single_precision_and_overwhelming_evidence():
     alpha, beta = jnp.array([400.0, 20.0, 1.0]), jnp.array([20.0, 400.0, 1.0])
-    got = bernoulli_best_arm_log_posterior(
-        alpha.astype(jnp.float32), beta.astype(jnp.float32)
-    )
-    wide = bernoulli_best_arm_log_posterior(alpha, beta)
+    got = log_posterior(alpha.astype(jnp.float32), beta.astype(jnp.float32))
+    wide = log_posterior(alpha, beta)
     assert jnp.all(jnp.isfinite(got)) and got.dtype == jnp.float32
     np.testing.assert_allclose(np.exp(got), np.exp(wide), atol=1e-6)
 

@@ -84,6 +84,7 @@ def test_arms_that_do_not_exist_change_nothing_and_tell_nothing():
     np.testing.assert_array_equal(got[3:], 0.0)
 
 
+@pytest.mark.slow
 def test_a_noisier_next_reward_tells_less():
     rewards = [[0.7, 1.3], [1.1], []]
     assert np.all(gains(rewards, 0.4, next_noise=1.0) < gains(rewards, 0.4))

@@ -4,7 +4,6 @@ import dataclasses
 import importlib.util
 from pathlib import Path
 
-import jax.random as jr
 import numpy as np
 import pytest
 
@@ -15,6 +14,7 @@ from icpe.files import named_arrays, rounded
 from icpe.learn.presets import preset
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks import make
+from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_artifacts import guesser
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "ship.py"
@@ -44,7 +44,9 @@ def test_the_training_command_says_what_differs_from_the_preset(script):
 def test_the_networks_keep_their_weights_in_float32(script):
     family, prices = guesser().family, guesser().universal_nets.prices
     transformer = TransformerConfig(width=4, num_layers=1, num_heads=1, bfloat16=True)
-    nets = ExplorerNets(family.spec, NetConfig(transformer), prices, key=jr.key(0))
+    nets = random_weights(
+        lambda key: ExplorerNets(family.spec, NetConfig(transformer), prices, key=key)
+    )
     found = script.in_float32(nets)
     assert not found.config.transformer.bfloat16
     before, after = named_arrays(nets), named_arrays(found)

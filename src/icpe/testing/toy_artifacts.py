@@ -2,7 +2,6 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-import jax.random as jr
 
 from icpe.artifact import Artifact
 from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
@@ -10,6 +9,7 @@ from icpe.nets.linear import Linear
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.tasks.search import BinarySearch
+from icpe.testing.random_weights import random_weights
 
 _PRICES = (0.05, 0.1)
 
@@ -23,7 +23,9 @@ def guesser(size: int = 2) -> Artifact:
     family = BinarySearch(size=size)
     config = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
     prices = PriceRange(_PRICES[0], _PRICES[-1])
-    nets = ExplorerNets(family.spec, config, prices, key=jr.key(0))
+    nets = random_weights(
+        lambda key: ExplorerNets(family.spec, config, prices, key=key)
+    )
     nets = eqx.tree_at(lambda nets: nets.pair.head, nets, replace_fn=_zeros)
     horizon = family.spec.horizon
     rows = tuple(_row(size, horizon, price) for price in _PRICES)
