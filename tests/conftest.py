@@ -42,6 +42,16 @@ hypothesis.settings.load_profile("icpe")
 # family or setting, which costs another compilation, and are slow.
 FAST_CASES = {
     "test_a_bandit_conforms": {"family0"},
+    "test_a_broken_explorer_is_refused_with_a_sentence": {
+        "RefusesAll---",
+        "BranchesOnAPrice---",
+        "GrowingState---",
+        "FloatQuery---",
+        "ManyAnswers---",
+        "ShortBelief---",
+        "IgnoresTheMask---",
+        "KnowsOfTheBatch---",
+    },
     "test_a_damaged_file_is_refused_in_one_sentence": {
         "a changed weight",
         "a missing field",

@@ -130,6 +130,7 @@ def test_a_batch_of_visitors_is_one_query():
     )
 
 
+@pytest.mark.slow
 def test_the_graph_of_single_arms_has_the_closed_form_of_equal_gaps():
     """One best of three: T* = 2 noise^2 (1 + sqrt(2))^2 / gap^2, in every task."""
     matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

@@ -67,6 +67,7 @@ def test_the_rule_ends_when_the_networks_are_accurate_enough(artifact):
     assert (record["price"], record["error_prob"]) == (0.05, 0.7)
 
 
+@pytest.mark.slow
 def test_the_rule_plays_other_episodes_at_every_epoch(artifact):
     rule = TrainingRule(artifact.family, price=0.05, error_prob=0.4, batch_size=64)
     totals = [0]

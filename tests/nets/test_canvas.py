@@ -2,7 +2,6 @@
 
 import functools as ft
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -12,6 +11,7 @@ from scipy.signal import correlate
 from icpe.nets.canvas import CanvasEncoder, assemble
 from icpe.nets.convolution import Convolution, fold, pool
 from icpe.nets.tokens import tokens_along
+from icpe.testing.random_weights import random_weights
 
 
 def picture(rows=5, columns=6, channels=2):
@@ -51,7 +51,7 @@ def test_tiles_are_laid_row_by_row():
 def test_the_canvas_depends_on_what_was_seen_and_not_on_the_order():
     outcomes = jr.normal(jr.key(1), (4, 4)).at[0].set(0.0)
     build = ft.partial(CanvasEncoder, (2, 2), (2, 2), 8, bfloat16=False)
-    encoder = eqx.filter_jit(build)(key=jr.key(2))
+    encoder = random_weights(lambda key: build(key=key))
 
     @jax.jit
     def features(order):

@@ -36,6 +36,7 @@ def test_entries_vanish_with_the_rate_and_the_rest_makes_up_for_them():
     assert np.mean(kept == 0) == pytest.approx(0.25, abs=5 * 0.0022)
 
 
+@pytest.mark.slow
 def test_dropout_changes_features_without_looking_ahead(net):
     tokens = jr.normal(jr.key(1), (4, 8))
     found = features(net, tokens, Dropout(0.5))

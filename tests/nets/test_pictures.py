@@ -15,12 +15,13 @@ from icpe.nets.pictures import (
     seen_picture,
 )
 from icpe.nets.tokens import Summary
+from icpe.testing.random_weights import random_weights
 
 
 @pytest.fixture(scope="module")
 def net():
     build = ft.partial(MaskedPictureNet, (2, 2), (2, 2), 4, channels=2, width=8)
-    return eqx.filter_jit(build)(key=jr.key(0))
+    return random_weights(lambda key: build(key=key))
 
 
 def seen():
@@ -66,5 +67,6 @@ def test_masked_values_depend_on_pixels_counts_and_dropout(net):
 @pytest.mark.slow
 def test_a_classifier_gives_a_logit_for_every_class():
     build = ft.partial(PictureClassifier, (6, 5), 3, channels=2, width=8)
-    logits = eqx.filter_jit(lambda x: build(key=jr.key(1))(x))(jnp.ones((6, 5)))
+    classifier = random_weights(lambda key: build(key=key))
+    logits = eqx.filter_jit(classifier)(jnp.ones((6, 5)))
     assert logits.shape == (3,) and np.isfinite(logits).all()

@@ -88,6 +88,7 @@ def test_a_sound_explorer_passes_on_masks_and_on_termination(explorer, family):
     check_explorer(explorer, family)
 
 
+@pytest.mark.slow
 def test_an_explorer_without_a_belief_passes():
     check_explorer(Agnostic(), Hint(), [BUDGET])
 

@@ -179,6 +179,7 @@ def test_tied_arms_take_forever_and_get_the_limit_of_the_proportions(num_tied):
         )
 
 
+@pytest.mark.slow
 def test_single_precision_stays_finite_next_to_one():
     # Some of these means round to exactly 1, some to the number below it.
     many = 1 - np.random.default_rng(0).uniform(size=(200, 6)) ** 8

@@ -142,6 +142,7 @@ def test_tied_arms_take_forever_and_are_separated_fastest():
     np.testing.assert_allclose(got.proportions, near.proportions, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_single_precision_is_good_enough_to_track():
     graph = jnp.asarray(clique(6), jnp.float32)
     means = jnp.asarray(np.random.default_rng(1).uniform(size=6), jnp.float32)

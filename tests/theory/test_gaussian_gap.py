@@ -130,6 +130,7 @@ def test_a_permutation_of_the_arms_permutes_the_posterior():
     )
 
 
+@pytest.mark.slow
 def test_single_precision_agrees_with_double_after_a_hundred_pulls():
     rng = np.random.default_rng(2)
     num_cases, num_arms, mean_range = 60, 14, 5.6

@@ -66,6 +66,7 @@ def test_gains_are_the_mutual_information(min_gap):
     np.testing.assert_allclose(single, truth, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_first_reward_tells_what_the_two_pull_bandit_says():
     with jax.enable_x64(True):
         got = best_arm_information_gains(

@@ -23,6 +23,7 @@ from icpe.nets.pictures import MaskedPictureNet, PictureClassifier
 from icpe.nets.tokens import Summary
 from icpe.tasks import Patches, TwoPullBandit
 from icpe.testing import check_explorer
+from icpe.testing.random_weights import random_weights
 from icpe.types import STOP, OperatingPoint
 
 FAMILY = Patches(images="drawn-digits", patch_size=14)
@@ -35,14 +36,14 @@ NONE = jnp.zeros(4, bool)
 @pytest.fixture(scope="module")
 def believer():
     build = ft.partial(PictureClassifier, (28, 28), 10, channels=2, width=8)
-    return ClassifierExplorer(eqx.filter_jit(build)(key=jr.key(0)), SPEC)
+    return ClassifierExplorer(random_weights(lambda key: build(key=key)), SPEC)
 
 
 @pytest.fixture(scope="module")
 def values_net():
     """A network that values the four tiles at 0.1, 0.3, 0.2 and 0, whatever it sees."""
     build = ft.partial(MaskedPictureNet, (2, 2), (14, 14), 4, channels=2, width=8)
-    net = eqx.filter_jit(build)(key=jr.key(1))
+    net = random_weights(lambda key: build(key=key))
     values = jnp.array([0.1, 0.3, 0.2, 0.0])
     return eqx.tree_at(
         lambda n: (n.head.weight, n.head.bias),
