@@ -198,7 +198,7 @@ def test_log_prices_are_spread_over_an_interval():
 def test_it_stops_exactly_when_no_allowed_query_gains(price, gain, mask, expected):
     explorer = NeuralExplorer(random_nets())
     point = OperatingPoint.at(5, budget=5)
-    state = explorer.init(SPEC, point, jnp.zeros(2))
+    state = eqx.filter_jit(explorer.init)(SPEC, point, jnp.zeros(2))
     state = dataclasses.replace(
         state,
         price=jnp.asarray(price),
@@ -210,7 +210,8 @@ def test_it_stops_exactly_when_no_allowed_query_gains(price, gain, mask, expecte
 def test_where_only_the_family_ends_an_episode_it_never_stops():
     spec = Corridor().spec
     explorer = NeuralExplorer(random_nets(spec))
-    state = explorer.init(spec, OperatingPoint.at(4, price=0.2), jnp.zeros(1))
+    point = OperatingPoint.at(4, price=0.2)
+    state = eqx.filter_jit(explorer.init)(spec, point, jnp.zeros(1))
     hopeless = Estimates(state.estimates.log_posterior, jnp.asarray([-1.0, -3.0, -2.0]))
     state = dataclasses.replace(state, estimates=hopeless)
     assert explorer.ask(state, jnp.ones(3, bool), key=jr.key(0)) == 0

@@ -150,8 +150,9 @@ def test_a_wish_to_stop_is_heeded_unless_it_is_ignored():
 def test_without_exploration_it_is_the_explorer_itself():
     assert_frequencies(choices(0.0, 0.0, [0.1, 0.3, 0.2, 0.9]), {1: 1.0})
     explorer, state = behavior(0.0, 0.0, [0.1, 0.3, 0.2, 0.9])
-    told = explorer.tell(state, jnp.asarray(1), jnp.ones(1))
-    inner = explorer.explorer.tell(state[0], jnp.asarray(1), jnp.ones(1))
+    query, outcome = jnp.asarray(1), jnp.ones(1)
+    told = eqx.filter_jit(explorer.tell)(state, query, outcome)
+    inner = eqx.filter_jit(explorer.explorer.tell)(state[0], query, outcome)
     np.testing.assert_array_equal(
         explorer.log_posterior(told), explorer.explorer.log_posterior(inner)
     )

@@ -3,7 +3,6 @@
 import dataclasses
 
 import jax
-import jax.random as jr
 import numpy as np
 import pytest
 
@@ -11,6 +10,7 @@ from icpe.exceptions import UnsupportedError
 from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
 from icpe.learn.transfer import like_networks, transfer
 from icpe.nets.transformer import TransformerConfig
+from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_tasks import Lockers, TwoDoors
 
 SMALL = NetConfig(TransformerConfig(width=8, num_layers=1, num_heads=2), summary=False)
@@ -19,7 +19,8 @@ FAMILY = TwoDoors(horizon=3)
 
 @pytest.fixture
 def nets():
-    return ExplorerNets(FAMILY.spec, SMALL, PriceRange(0.03, 0.3), key=jr.key(0))
+    prices = PriceRange(0.03, 0.3)
+    return random_weights(lambda key: ExplorerNets(FAMILY.spec, SMALL, prices, key=key))
 
 
 @pytest.fixture

@@ -91,8 +91,8 @@ def test_families_with_masks_are_learned_with_cropped_updates(tiny):
 
 
 def test_given_networks_are_where_training_starts(learner):
-    nets = learner.init(key=jr.key(5)).nets
-    state = learner.init(key=jr.key(0), nets=nets)
+    nets = start(learner, seed=5).nets
+    state = eqx.filter_jit(learner.init)(key=jr.key(0), nets=nets)
     for one, other in zip(leaves(state.nets), leaves(nets), strict=True):
         np.testing.assert_array_equal(one, other)
     assert dataclasses.asdict(state.nets.config) == dataclasses.asdict(nets.config)
