@@ -51,7 +51,7 @@ def test_the_weights_were_rounded_before_the_file_was_measured():
 
 def test_an_unknown_name_is_answered_with_those_there_are():
     with pytest.raises(
-        UnknownNameError, match="it has .*binary-search-8, .*gaussian-ban"
+        UnknownNameError, match=r"it has .*binary-search-8, .*gaussian-ban"
     ):
         zoo.load("binary-search-9")
     with pytest.raises(UnknownNameError, match="Did you mean 'gaussian-bandit-4'"):
