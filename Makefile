@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip --constraint constraints.txt
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable ".[plot,tables]"
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --group dev --editable ".[plot,tables]"
 	touch $@
 
 .venv: $(STAMP)

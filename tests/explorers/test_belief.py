@@ -68,6 +68,7 @@ def test_posterior_is_as_often_right_as_it_says(family, budget):
         assert abs(surplus.mean()) <= 5 * surplus.std() / np.sqrt(len(surplus))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "budget"), FAMILIES)
 def test_every_hypothesis_is_claimed_as_often_as_it_is_true(family, budget):
     posterior, ending = endings(family, budget)

@@ -27,6 +27,7 @@ def state_with(num_candidates, **request):
     return explorer, eqx.tree_at(lambda state: state.belief, state, space)
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract():
     check_explorer(make_explorer("uniform", FAMILY), FAMILY)
 

@@ -83,21 +83,25 @@ def test_a_cropped_episode_ends_early_and_is_not_terminated_there():
     assert cropped.max_queries[0] == STEPS
 
 
-def test_experience_is_what_the_transcript_tells(wanderer):
-    for family, masked in ((Corridor(), False), (Lockers(), True)):
-        point = OperatingPoint.at(family.spec.horizon, price=0.25, max_queries=2)
-        points = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (32,)), point)
-        keys = jr.split(jr.key(0), 32)
-        transcript = eqx.filter_jit(rollout)(wanderer, family, points, keys=keys)
-        experience = Experience.of(transcript, points)
-        history, ending = transcript.history, transcript.ending
-        np.testing.assert_array_equal(experience.history.queries, history.queries)
-        np.testing.assert_array_equal(experience.length, history.length)
-        np.testing.assert_array_equal(experience.hypothesis, ending.hypothesis)
-        ended = ending.stop_reason == StopReason.TERMINATED
-        np.testing.assert_array_equal(experience.terminated, ended)
-        assert (experience.query_masks is not None) is masked
-        assert np.all(experience.price == 0.25) and np.all(experience.max_queries == 2)
-        # Of 32 episodes of 2 random queries some end and some do not (1e-14).
-        assert masked or 0 < np.sum(ended) < 32
-        assert np.any(experience.queries == STOP)
+@pytest.mark.parametrize(
+    ("family", "masked"),
+    [(Corridor(), False), (Lockers(), True)],
+    ids=["terminated", "masked"],
+)
+def test_experience_is_what_the_transcript_tells(family, masked, wanderer):
+    point = OperatingPoint.at(family.spec.horizon, price=0.25, max_queries=2)
+    points = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (32,)), point)
+    keys = jr.split(jr.key(0), 32)
+    transcript = eqx.filter_jit(rollout)(wanderer, family, points, keys=keys)
+    experience = Experience.of(transcript, points)
+    history, ending = transcript.history, transcript.ending
+    np.testing.assert_array_equal(experience.history.queries, history.queries)
+    np.testing.assert_array_equal(experience.length, history.length)
+    np.testing.assert_array_equal(experience.hypothesis, ending.hypothesis)
+    ended = ending.stop_reason == StopReason.TERMINATED
+    np.testing.assert_array_equal(experience.terminated, ended)
+    assert (experience.query_masks is not None) is masked
+    assert np.all(experience.price == 0.25) and np.all(experience.max_queries == 2)
+    # Of 32 episodes of 2 random queries some end and some do not (1e-14).
+    assert masked or 0 < np.sum(ended) < 32
+    assert np.any(experience.queries == STOP)

@@ -194,11 +194,21 @@ class KnowsOfTheBatch(Sound):
         (VectorTerminated(), "step returns terminated as bool[1]; return bool of"),
         (GrowingState(), "the state is None after reset and int32[] after step"),
         (FloatHypothesis(), "hypothesis returns float32[]; return one integer"),
-        (HypothesisOutOfRange(), "hypothesis returned 2; return a number from 0 to 1"),
+        pytest.param(
+            HypothesisOutOfRange(),
+            "hypothesis returned 2; return a number from 0 to 1",
+            marks=pytest.mark.slow,
+        ),
         (OneTask(), "gave one and the same task"),
-        (NotANumber(), "an outcome is NaN or infinite"),
-        (UndeclaredMask(), "set masks_queries=True"),
-        (NumpyRandomness(), "when it was compiled again"),
+        pytest.param(
+            NotANumber(), "an outcome is NaN or infinite", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            UndeclaredMask(), "set masks_queries=True", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            NumpyRandomness(), "when it was compiled again", marks=pytest.mark.slow
+        ),
         (KnowsOfTheBatch(), "behaves differently under vmap"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",

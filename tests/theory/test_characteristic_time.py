@@ -99,6 +99,7 @@ def test_gaussian_time_agrees_with_convex_programming(num_arms):
         assert float(jnp.sum(got.proportions)) == pytest.approx(1.0, rel=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_arms", [3, 6])
 def test_bernoulli_time_agrees_with_convex_programming(num_arms):
     for means in instances(num_arms):
@@ -154,6 +155,7 @@ def test_two_arms_are_sampled_as_the_chernoff_point_says():
     assert float(got.time) == pytest.approx(2 * NOISE**2 * 9 / 0.25, rel=1e-13)
 
 
+@pytest.mark.slow
 def test_no_other_proportions_are_better():
     means = jnp.array([0.9, 0.55, 0.7, 0.2, 0.3, 0.6])
     weights = jnp.asarray(np.random.default_rng(0).dirichlet(np.ones(6), size=2000))

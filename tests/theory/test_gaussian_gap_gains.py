@@ -53,6 +53,7 @@ def gains(rewards, min_gap, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("min_gap", [0.0, 0.4])
 def test_gains_are_the_mutual_information(min_gap):
     rewards = [[0.7, 1.3, 0.9], [1.1], []]

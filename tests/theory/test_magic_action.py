@@ -97,6 +97,7 @@ def test_information_is_the_printed_expression():
         np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("magic_noise", [0.15, 0.5, 0.8])
 def test_time_agrees_with_convex_programming(magic_noise):
     rng = np.random.default_rng(1)
