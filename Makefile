@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
+# Modules are compiled when they are first imported, and kept for the next process.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all check bench results zoo-cards clean
 
 $(STAMP): pyproject.toml constraints.txt

@@ -41,6 +41,7 @@ def asked(probabilities, pulls=(), mask=EVERYTHING, threshold=None, **request):
     return int(explorer.ask(state, jnp.asarray(mask), key=jr.key(0)))
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract():
     family = DeterministicBandit(num_arms=4)
     check_explorer(make_explorer("top-two", family), family)
