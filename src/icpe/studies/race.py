@@ -97,7 +97,7 @@ def race(
     """Trains the universal and then the paper's learner until they reach the goal.
 
     Both have their presets for the machine, with the same networks: those of the
-    universal learner. One universal model serves every price; it has reached the goal
+    universal learner, whose query net does not read the belief here. One universal model serves every price; it has reached the goal
     as soon as one of eight prices does.
 
     Args:
@@ -109,7 +109,7 @@ def race(
         progress: hears about every chunk of training.
     """
     given = {"seed": seed, "log_every": _CHUNK, **(changes or {})}
-    ours = dataclasses.replace(preset(machine, goal.family), **given)
+    ours = dataclasses.replace(preset(machine, goal.family), belief=False, **given)
     networks = {name: getattr(ours, name) for name in _NETWORK_FIELDS}
     papers = dataclasses.replace(
         paper_preset(machine, goal.family),
