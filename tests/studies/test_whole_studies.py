@@ -16,7 +16,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("optax_dtypes")]
 
 
 @pytest.mark.parametrize(
-    "name", ["binary-search", "policy-statistics", "magic-room", "regret", "ablation"]
+    "name",
+    [
+        "binary-search",
+        "policy-statistics",
+        "magic-room",
+        "regret",
+        "digits",
+        "ablation",
+    ],
 )
 def test_every_cell_of_a_study_can_be_run_and_reported(name, tmp_path):
     study = make_study(name, "tiny")

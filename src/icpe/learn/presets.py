@@ -68,6 +68,17 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
         "exploration_anneal": 0.25,
         "ignore_stop_anneal": 0.5,
     },
+    # A step looks at pictures, which takes longer than its share of learning.
+    ("patches", "gpu"): {
+        "updates_per_iteration": 4,
+        "warmup_iterations": 200,
+        "learning_rate": 8e-4,
+        "exploration_anneal": 0.2,
+        "ignore_stop_anneal": 0.3,
+        "min_price": 0.002,
+        "max_price": 0.1,
+        "log_every": 25,
+    },
 }
 
 _LONG_HORIZON = 32
@@ -86,8 +97,9 @@ def preset(name: Preset, family: AbstractTaskFamily) -> TrainConfig:
         changes |= _GPU_FEW_QUERIES
     changes |= _CHANGES.get((family_name(family), name), {})
     if spec.horizon >= _LONG_HORIZON:
+        updates = changes.get("updates_per_iteration", config.updates_per_iteration)
         changes["crop_steps"] = spec.horizon // 3
-        changes["cropped_updates"] = config.updates_per_iteration * 3 // 4
+        changes["cropped_updates"] = updates * 3 // 4
     if spec.num_queries * (1 + spec.outcome_size) > _SUMMARY_LIMIT:
         changes["summary"] = False
     return dataclasses.replace(config, **changes)

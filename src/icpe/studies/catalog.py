@@ -15,6 +15,7 @@ from icpe.studies import (
     magic_action,
     magic_chain,
     magic_room,
+    pixel_sampling,
     stochastic_bandits,
 )
 from icpe.studies.study import Size, Study
@@ -32,6 +33,7 @@ _STUDIES: dict[str, Callable[[Size], Study]] = {
     "feedback-graphs-budget": feedback_graphs.make_budget,
     "feedback-graphs": feedback_graphs.make,
     "magic-room": magic_room.make,
+    "digits": pixel_sampling.make,
     "finite-sample": finite_sample.make,
     "any-error-probability": any_error_prob.make,
     "ablation": ablation.make,

@@ -31,6 +31,7 @@ from icpe.learn.pictures.confidence import (
     new_value_net,
 )
 from icpe.learn.pictures.loop import Trained
+from icpe.learn.presets import preset
 from icpe.nets.pictures import MaskedPictureNet, PictureClassifier
 from icpe.progress import AbstractProgress
 from icpe.tasks.patches import Patches
@@ -62,6 +63,14 @@ class DigitsSetup:
     episodes: int
     references: int
 
+    def with_seed(self, seed: int) -> "DigitsSetup":
+        """The same, all of it trained with this seed."""
+        trained = {
+            name: dataclasses.replace(getattr(self, name), seed=seed)
+            for name in SECONDS
+        }
+        return dataclasses.replace(self, **trained)
+
     def with_repeats(self, split) -> Patches:
         """The paper's setting: a fixed number of queries, repeats allowed."""
         return dataclasses.replace(
@@ -75,28 +84,19 @@ class DigitsSetup:
         )
 
 
+_OUR_HORIZON = 15
+"""16 tokens: attention is computed in multiples of 8."""
+
 FULL = DigitsSetup(
     family=Patches(),
     budget=12,
-    horizon=15,  # 16 tokens: attention is computed in multiples of 8
+    horizon=_OUR_HORIZON,
     classifier=ClassifierConfig(bfloat16=True),
     values=ConfidenceConfig(num_updates=200_000, bfloat16=True),
     bandit=ConfidenceConfig(
         num_updates=60_000, discount=0.0, thompson=True, bfloat16=True
     ),
-    ours=TrainConfig(
-        num_iterations=4000,
-        batch_size=1024,
-        minibatch_size=512,
-        updates_per_iteration=4,
-        replay_size=32768,
-        warmup_iterations=200,
-        learning_rate=8e-4,
-        min_price=0.002,
-        max_price=0.1,
-        bfloat16=True,
-        log_every=25,
-    ),
+    ours=preset("gpu", Patches(horizon=_OUR_HORIZON)),
     episodes=10_000,
     references=2048,
 )
@@ -135,6 +135,14 @@ TINY = DigitsSetup(
     references=8,
 )
 """All parts in a minute on a CPU, to see that they work."""
+
+SECONDS = {"classifier": 60.0, "values": 270.0, "bandit": 80.0, "ours": 420.0}
+"""Longest time of each training."""
+
+
+def part_file(folder: Path, part: str) -> Path:
+    """Where a trained part is kept."""
+    return folder / f"{'digits' if part == 'ours' else part}.safetensors"
 
 
 def train_classifier(
@@ -219,7 +227,7 @@ def train_ours(
             iterations=result.iterations, seconds=round(result.seconds, 1)
         ),
     )
-    artifact.save(folder / "digits.safetensors")
+    artifact.save(part_file(folder, "ours"))
     facts = {
         "config": dataclasses.asdict(config),
         "iterations": result.iterations,
@@ -259,7 +267,7 @@ def load_classifier(setup: DigitsSetup, folder: Path) -> PictureClassifier:
     like = eqx.filter_eval_shape(
         lambda key: new_classifier(setup.family, setup.classifier, key=key), jr.key(0)
     )
-    return read_tree(folder / "classifier.safetensors", like)
+    return read_tree(part_file(folder, "classifier"), like)
 
 
 def load_values(setup: DigitsSetup, folder: Path, name: str) -> MaskedPictureNet:
@@ -268,7 +276,7 @@ def load_values(setup: DigitsSetup, folder: Path, name: str) -> MaskedPictureNet
     like = eqx.filter_eval_shape(
         lambda key: new_value_net(setup.family, config, key=key), jr.key(0)
     )
-    return read_tree(folder / f"{name}.safetensors", like)
+    return read_tree(part_file(folder, name), like)
 
 
 def _facts(config, trained: Trained) -> dict[str, Any]:
@@ -283,7 +291,7 @@ def _facts(config, trained: Trained) -> dict[str, Any]:
 
 def _keep(folder: Path, name: str, net, facts: dict[str, Any]) -> dict[str, Any]:
     arrays = eqx.filter(net, eqx.is_array)
-    save_tree(folder / f"{name}.safetensors", arrays, {"facts": facts})
+    save_tree(part_file(folder, name), arrays, {"facts": facts})
     return record(folder, name, facts)
 
 

@@ -24,7 +24,13 @@ from icpe.explorers.pictures import (
 )
 from icpe.learn.pictures.order import best_fixed_order
 from icpe.nets.pictures import MaskedPictureNet
-from icpe.studies.digits import DigitsSetup, load_classifier, load_values, record
+from icpe.studies.digits import (
+    DigitsSetup,
+    load_classifier,
+    load_values,
+    part_file,
+    record,
+)
 from icpe.tasks.patches import Patches
 from icpe.types import OperatingPoint, PRNGKey
 
@@ -81,7 +87,7 @@ def smallest_margin(
 
 def evaluate_ours(setup: DigitsSetup, folder: Path, *, seed: int = 0) -> dict:
     """Measures ours and what shares its inference net, on the test images."""
-    path = folder / "digits.safetensors"
+    path = part_file(folder, "ours")
     train, test = setup.without_repeats("train"), setup.without_repeats("test")
     artifact = Artifact.load(path, test)
     ours = artifact.explorer

@@ -230,3 +230,22 @@ GRAPH_BUDGETS = {
 }
 """Table of feedback graphs with a fixed budget (appendix), 5 queries for each arm. The
 target is the accuracy of the greedy rule that knows graph and prior, by simulation."""
+
+
+class PixelRow(NamedTuple):
+    """Accuracy of a method of pixel sampling, and the distinct patches it used."""
+
+    accuracy: float
+    patches: float
+    most_patches: float | None = None
+
+
+PIXELS = {
+    "paper": PixelRow(0.91, 10.09, most_patches=10.1),
+    "deep-cmab": PixelRow(0.66, 7.90),
+    "uniform": PixelRow(0.25, 10.42),
+}
+"""Table of pixel sampling; at most so many patches are the target of the first row."""
+
+PIXEL_TARGETS = {7: 0.93, 10: 0.96}
+"""Accuracy that ours is to reach, by number of patches."""

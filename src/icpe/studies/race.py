@@ -97,8 +97,9 @@ def race(
     """Trains the universal and then the paper's learner until they reach the goal.
 
     Both have their presets for the machine, with the same networks: those of the
-    universal learner, whose query net does not read the belief here. One universal model serves every price; it has reached the goal
-    as soon as one of eight prices does.
+    universal learner, whose query net does not read the belief here. One universal
+    model serves every price; it has reached the goal as soon as one of eight prices
+    does.
 
     Args:
         goal: the family, and where the race ends.
