@@ -25,7 +25,7 @@ def speed_table(record: dict) -> str:
             f"{record['rollout_ms']:.1f} ms",
             f"1 x {record['gradient_ms']:.1f} ms",
             f"{record['update_ms']:,.1f} ms",
-            f"{record['episodes_per_second']:,.0f}",
+            _rate(record["episodes_per_second"]),
             f"{record['compile_seconds']:.0f} s",
         ),
         (
@@ -33,7 +33,7 @@ def speed_table(record: dict) -> str:
             f"{paper['rollout_ms']:.1f} ms",
             f"{steps} x {paper['gradient_ms']:.1f} ms",
             f"{paper['update_ms']:,.0f} ms",
-            f"{paper['episodes_per_second']:,.0f}",
+            _rate(paper["episodes_per_second"]),
             f"{paper['compile_seconds']:.0f} s",
         ),
     ]
@@ -97,6 +97,10 @@ def main(docs: Path) -> None:
         if measured.exists():
             text = fill(text, name, make(json.loads(measured.read_text())))
     page.write_text(text)
+
+
+def _rate(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2f}"
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:
