@@ -217,6 +217,16 @@ def test_where_only_the_family_ends_an_episode_it_never_stops():
     assert explorer.ask(state, jnp.ones(3, bool), key=jr.key(0)) == 0
 
 
+@pytest.mark.parametrize("can_stop, unit", [(True, 0.0), (False, 0.1)])
+def test_with_a_sure_answer_queries_differ_only_where_one_cannot_stop(can_stop, unit):
+    spec = dataclasses.replace(SPEC, can_stop=can_stop, costs=())
+    nets = random_nets(spec, belief=False)
+    sure, removed = jnp.asarray([100.0, 0, 0, 0]), jnp.asarray([2.0, -1.0, 0.0, 0])
+    gain = nets._estimates(jnp.stack([sure, removed]), jnp.asarray(0.02)).gain
+    expected = np.asarray([2.0, -1.0, 0.0]) * unit - 0.02  # 5 queries at 0.02 left
+    np.testing.assert_allclose(gain, expected, atol=1e-6)
+
+
 def test_an_error_probability_is_left_to_the_artifact():
     point = OperatingPoint.at(5, error_prob=0.1)
     with pytest.raises(OperatingPointError, match="price of an error_prob"):

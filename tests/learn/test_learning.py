@@ -8,7 +8,7 @@ fails an optimal explorer with probability less than 1e-5.
 import jax.random as jr
 import pytest
 
-from icpe.explorers.neural import NeuralExplorer
+from icpe.explorers.neural import ExplorerNets, NeuralExplorer
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import fit
 from icpe.rollout import run_episodes
@@ -45,7 +45,9 @@ def shortfall(explorer, family, **request):
 
 
 def assert_learns(family, requests):
-    explorer = NeuralExplorer(fit(family, CONFIG).nets)
+    nets = fit(family, CONFIG).nets
+    assert isinstance(nets, ExplorerNets)
+    explorer = NeuralExplorer(nets)
     for request in requests:
         assert shortfall(explorer, family, **request) < MARGIN, request
 

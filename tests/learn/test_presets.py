@@ -7,7 +7,7 @@ import pytest
 from jaxtyping import Array, Bool, Float
 
 from icpe.explorers import AbstractExplorer, make_explorer
-from icpe.explorers.neural import NeuralExplorer
+from icpe.explorers.neural import ExplorerNets, NeuralExplorer
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import fit
 from icpe.learn.presets import preset
@@ -51,8 +51,9 @@ def test_the_cpu_preset_beats_uniform_queries(name, optax_dtypes):
     """Four standard errors of the difference: a false alarm has probability 3e-5."""
     parameters, budget = CASES[name]
     family = make(name, **parameters)
-    nets = fit(family, preset("cpu", family)).nets.for_play()
-    trained = NeuralExplorer(nets)
+    nets = fit(family, preset("cpu", family)).nets
+    assert isinstance(nets, ExplorerNets)
+    trained = NeuralExplorer(nets.for_play())
     if name in ("magic-room", "patches"):  # no exact belief; the trained posterior
         uniform = UniformQueries(trained)
     else:

@@ -217,7 +217,12 @@ class ExplorerNets(eqx.Module):
             removed = removed + self._read_belief(log_posterior)
         estimates = Estimates(log_posterior, gain=removed)
         error = lax.stop_gradient(1.0 - estimates.stop_value)[..., None]
-        gain = error * removed - _outer(price, self.spec.cost_array)
+        costs = _outer(price, self.spec.cost_array)
+        scale = error
+        if not self.spec.can_stop:
+            # Where the answer is known, queries still differ in how soon it ends.
+            scale = jnp.minimum(error + self.spec.horizon * costs, 1.0)
+        gain = scale * removed - costs
         return dataclasses.replace(estimates, gain=gain)
 
     def _read_belief(
