@@ -3,7 +3,7 @@
 from icpe.evaluate.plots import Figure
 from icpe.studies import paper_values
 from icpe.studies.figures import Panel, line, named, panels_figure
-from icpe.studies.measures import Baseline, Evaluation, Optimum, Trained, at
+from icpe.studies.measures import Baseline, Evaluation, Optimum, Trained, at, value_at
 from icpe.studies.models import Model
 from icpe.studies.study import Cell, Results, Size, Study, entry
 from icpe.studies.tables import (
@@ -74,8 +74,8 @@ def make(size: Size) -> Study:
 
 
 def _ours(results: Results, row: str, name: str, asked: float) -> Estimate | None:
-    found = results.of(row, "ours")
-    return estimate([at(one, "error_prob", f"{asked:g}") for one in found], name)
+    request = f"{asked:g}"
+    return value_at(results, row, "ours", name, kind="error_prob", request=request)
 
 
 def _longest(results: Results, row: str) -> int | None:

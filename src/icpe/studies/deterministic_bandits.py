@@ -3,14 +3,13 @@
 from icpe.evaluate.plots import Figure
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, line, named, panels_figure
-from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, at
+from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, value_at
 from icpe.studies.models import Learner, Model
 from icpe.studies.study import Cell, Results, Size, Study
 from icpe.studies.tables import (
     Estimate,
     Table,
     all_of,
-    estimate,
     is_at_least,
     misses,
     shown,
@@ -65,8 +64,7 @@ def make(size: Size) -> Study:
 
 def _value(results: Results, row: str, method: str, name: str) -> Estimate | None:
     budget = row.removeprefix("K=")
-    found = results.of(row, method)
-    return estimate([at(one, "budget", budget) for one in found], name)
+    return value_at(results, row, method, name, kind="budget", request=budget)
 
 
 def _is_met(results: Results, row: str) -> bool | None:

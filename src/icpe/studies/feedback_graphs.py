@@ -1,9 +1,11 @@
 """Feedback graphs: a pull shows the rewards of other arms, with a budget or without."""
 
+import functools as ft
+
 from icpe.evaluate.plots import Figure
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, line, named, panels_figure
-from icpe.studies.measures import Baseline, Evaluation, Trained, at
+from icpe.studies.measures import Baseline, Evaluation, Trained, value_at
 from icpe.studies.models import Model
 from icpe.studies.study import Cell, Results, Size, Study
 from icpe.studies.tables import (
@@ -190,9 +192,7 @@ def make(size: Size) -> Study:
     )
 
 
-def _value(results: Results, row: str, method: str, name: str) -> Estimate | None:
-    found = results.of(row, method)
-    return estimate([at(one, "error_prob", _ASKED) for one in found], name)
+_value = ft.partial(value_at, kind="error_prob", request=_ASKED)
 
 
 def _is_met(results: Results, row: str) -> bool | None:

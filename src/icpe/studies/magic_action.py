@@ -1,6 +1,7 @@
 """The magic action: an arm that points to the best one, more or less clearly."""
 
 import dataclasses
+import functools as ft
 from typing import Any
 
 from icpe.artifact import Artifact
@@ -15,13 +16,12 @@ from icpe.studies.measures import (
     Optimum,
     Trained,
     Wrapped,
-    at,
+    value_at,
 )
 from icpe.studies.models import Bench, Model
 from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study, entry
 from icpe.studies.tables import (
     ABSENT,
-    Estimate,
     Table,
     all_of,
     estimate,
@@ -103,9 +103,7 @@ def make(size: Size) -> Study:
     )
 
 
-def _value(results: Results, row: str, method: str, name: str) -> Estimate | None:
-    found = results.of(row, method)
-    return estimate([at(one, "error_prob", _ASKED) for one in found], name)
+_value = ft.partial(value_at, kind="error_prob", request=_ASKED)
 
 
 def _is_met(results: Results, row: str) -> bool | None:

@@ -1,6 +1,7 @@
 """The magic chain: arms that point to one another, beside the Bayes optimum."""
 
 import dataclasses
+import functools as ft
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,12 @@ from icpe.evaluate.limits import limits
 from icpe.evaluate.plots import Figure
 from icpe.studies import paper_values
 from icpe.studies.figures import Panel, line, named, panels_figure
-from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, at
+from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, value_at
 from icpe.studies.models import Bench, Model
 from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study, entry
 from icpe.studies.tables import (
-    Estimate,
     Table,
     all_of,
-    estimate,
     is_at_least,
     is_at_most,
     misses,
@@ -101,9 +100,7 @@ def make(size: Size) -> Study:
     )
 
 
-def _value(results: Results, row: str, method: str, name: str) -> Estimate | None:
-    found = results.of(row, method)
-    return estimate([at(one, "error_prob", _ASKED) for one in found], name)
+_value = ft.partial(value_at, kind="error_prob", request=_ASKED)
 
 
 def _bayes(results: Results, row: str, accuracy: float) -> float | None:

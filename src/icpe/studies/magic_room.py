@@ -3,7 +3,7 @@
 from icpe.evaluate.plots import Figure
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Look, Panel, Series, named, panels_figure
-from icpe.studies.measures import Evaluation, Trained, at
+from icpe.studies.measures import Evaluation, Trained, at, value_at
 from icpe.studies.models import Model
 from icpe.studies.study import Cell, Results, Size, Study
 from icpe.studies.tables import (
@@ -11,7 +11,6 @@ from icpe.studies.tables import (
     Estimate,
     Table,
     all_of,
-    estimate,
     is_at_least,
     is_at_most,
     misses,
@@ -54,8 +53,8 @@ def make(size: Size) -> Study:
 
 
 def _value(results: Results, row: str, error_prob: float, name: str) -> Estimate | None:
-    found = results.of(row, "ours")
-    return estimate([at(one, "error_prob", f"{error_prob:g}") for one in found], name)
+    asked = f"{error_prob:g}"
+    return value_at(results, row, "ours", name, kind="error_prob", request=asked)
 
 
 def _is_met(results: Results, row: str) -> bool | None:

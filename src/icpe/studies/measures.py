@@ -19,7 +19,8 @@ from icpe.explorers import make_explorer
 from icpe.explorers.wrappers import wrap_explorer
 from icpe.rollout import Transcript, rollout_chunks
 from icpe.studies.models import Bench, Model
-from icpe.studies.study import AbstractMeasure
+from icpe.studies.study import AbstractMeasure, Results
+from icpe.studies.tables import Estimate, estimate
 from icpe.tasks.base import AbstractTaskFamily
 
 CURVE_ERROR_PROBS = (
@@ -286,3 +287,10 @@ class Optimum(AbstractMeasure):
 def at(result: Mapping[str, Any] | None, kind: str, request: str) -> Any:
     """What an `Evaluation` found at a request, None if it was not asked."""
     return None if result is None else result[kind].get(request)
+
+
+def value_at(
+    results: Results, row: str, method: str, name: str, *, kind: str, request: str
+) -> Estimate | None:
+    """A measured quantity of a row and method at one request, over its seeds."""
+    return estimate([at(one, kind, request) for one in results.of(row, method)], name)
