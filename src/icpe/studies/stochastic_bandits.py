@@ -11,6 +11,7 @@ from icpe.studies.measures import (
     Trained,
     Wrapped,
     at,
+    value_at,
 )
 from icpe.studies.models import Model
 from icpe.studies.study import Cell, Results, Size, Study, entry
@@ -20,7 +21,6 @@ from icpe.studies.tables import (
     Table,
     all_of,
     average,
-    estimate,
     is_at_least,
     is_at_most,
     misses,
@@ -119,8 +119,7 @@ def make(size: Size) -> Study:
 
 def at_request(results: Results, row: str, method: str, name: str) -> Estimate | None:
     """A quantity of a method at error probability 0.1."""
-    found = results.of(row, method)
-    return estimate([at(one, "error_prob", _ASKED) for one in found], name)
+    return value_at(results, row, method, name, kind="error_prob", request=_ASKED)
 
 
 def at_accuracy(
