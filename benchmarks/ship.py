@@ -15,10 +15,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import equinox as eqx
-import jax
-import jax.random as jr
-
 from icpe import zoo
 from icpe.artifact import Artifact
 from icpe.cli.runtime import keep_compiled_programs
@@ -26,8 +22,7 @@ from icpe.cli.terminal import progress_meter
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.certify import certify
 from icpe.exceptions import IcpeError, UnsupportedError
-from icpe.explorers.neural import ExplorerNets
-from icpe.files import rounded
+from icpe.explorers.shipping import as_shipped
 from icpe.learn.presets import preset
 from icpe.tasks.registry import family_name, parameter_fields
 
@@ -53,7 +48,7 @@ def ship(
         error_prob = 0.01 if family_name(family) in NOISELESS else 0.1
     artifact = dataclasses.replace(
         artifact,
-        nets=in_float32(rounded(artifact.universal_nets)),
+        nets=as_shipped(artifact.universal_nets),
         provenance={**artifact.provenance, "command": training_command(artifact)},
         certificates=(),
     )
@@ -71,16 +66,6 @@ def ship(
     artifact = artifact.with_certificate(certificate)
     _save(artifact, (folder or zoo.folder()) / f"{name}{zoo.SUFFIX}")
     return artifact
-
-
-def in_float32(nets: ExplorerNets) -> ExplorerNets:
-    """The same networks with matrix products in float32."""
-    transformer = dataclasses.replace(nets.config.transformer, bfloat16=False)
-    config = dataclasses.replace(nets.config, transformer=transformer)
-    like = eqx.filter_eval_shape(
-        lambda key: ExplorerNets(nets.spec, config, nets.prices, key=key), jr.key(0)
-    )
-    return jax.tree.unflatten(jax.tree.structure(like), jax.tree.leaves(nets))
 
 
 def training_command(artifact: Artifact) -> str:

@@ -10,6 +10,7 @@ import pytest
 from icpe.artifact import Artifact, read_card
 from icpe.exceptions import UnsupportedError
 from icpe.explorers.neural import ExplorerNets, NetConfig
+from icpe.explorers.shipping import in_float32
 from icpe.files import named_arrays, rounded
 from icpe.learn.presets import preset
 from icpe.nets.transformer import TransformerConfig
@@ -41,13 +42,13 @@ def test_the_training_command_says_what_differs_from_the_preset(script):
     )
 
 
-def test_the_networks_keep_their_weights_in_float32(script):
+def test_the_networks_keep_their_weights_in_float32():
     family, prices = guesser().family, guesser().universal_nets.prices
     transformer = TransformerConfig(width=4, num_layers=1, num_heads=1, bfloat16=True)
     nets = random_weights(
         lambda key: ExplorerNets(family.spec, NetConfig(transformer), prices, key=key)
     )
-    found = script.in_float32(nets)
+    found = in_float32(nets)
     assert not found.config.transformer.bfloat16
     before, after = named_arrays(nets), named_arrays(found)
     assert before.keys() == after.keys()

@@ -3,12 +3,16 @@
 import dataclasses
 from typing import Any
 
+import equinox as eqx
+import jax
 import jax.random as jr
 import numpy as np
-from jaxtyping import Bool, Int
+from jax import lax
+from jaxtyping import Array, Bool, Int
 
 from icpe.evaluate.adaptivity import Selections
 from icpe.explorers.base import AbstractExplorer
+from icpe.history import History
 from icpe.rollout import rollout_chunks
 from icpe.tasks.base import AbstractTaskFamily
 from icpe.theory.intervals import clopper_pearson
@@ -79,6 +83,61 @@ def score_regions(
         np.concatenate(queries),
         sum(selections[1:], selections[0]),
     )
+
+
+def score_along(
+    explorer: AbstractExplorer,
+    family: AbstractTaskFamily,
+    budget: int,
+    *,
+    episodes: int = 10_000,
+    seed: int = 0,
+    chunk_size: int | None = None,
+) -> list[RegionScore]:
+    """Scores after 1, 2, .. `budget` queries of the same episodes.
+
+    For explorers that do not plan with the budget: what they would answer after fewer
+    queries is what they would answer with a smaller budget.
+    """
+    spec = family.spec
+    point = OperatingPoint.at(spec.horizon, budget=budget)
+    asked, truths, answers = [], [], []
+    for chunk in rollout_chunks(
+        explorer, family, point, episodes, key=jr.key(seed), chunk_size=chunk_size
+    ):
+        asked.append(np.asarray(chunk.history.queries)[:, :budget])
+        truths.append(np.asarray(chunk.ending.hypothesis))
+        along = _answers_along(explorer, spec, point, chunk.history)
+        answers.append(np.asarray(along)[:, :budget])
+    queries, truth = np.concatenate(asked), np.concatenate(truths)
+    correct = np.concatenate(answers) == truth[:, None]
+    sizes = spec.num_queries, spec.num_hypotheses
+    return [
+        _score(
+            correct[:, number - 1],
+            num_distinct(queries[:, :number], spec.num_queries),
+            (queries[:, :number] >= 0).sum(axis=1),
+            Selections.of(queries[:, :number], truth, *sizes),
+        )
+        for number in range(1, budget + 1)
+    ]
+
+
+@eqx.filter_jit
+def _answers_along(
+    explorer: AbstractExplorer, spec, point: OperatingPoint, history: History
+) -> Int[Array, "episodes steps"]:
+    """What the explorer would answer after each query of each episode."""
+
+    def one(queries, outcomes):
+        def hear(state, heard):
+            state = explorer.tell(state, *heard)
+            return state, explorer.recommend(state)
+
+        state = explorer.init(spec, point, outcomes[0])
+        return lax.scan(hear, state, (queries, outcomes[1:]))[1]
+
+    return jax.vmap(one)(history.queries, history.outcomes)
 
 
 def num_distinct(

@@ -52,24 +52,27 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
     ("deterministic-bandit", "cpu"): {"summary": False},
     ("deterministic-bandit", "gpu"): {"summary": False, "bfloat16": False},
     # Of very many queries few are good, and those must be found: the belief points to
-    # them, there is no penalty on what looks worse than the best, and much exploration
-    # near it. A query is rarely made twice; the price changes nothing but whether to
-    # begin at all.
+    # them, there is no penalty on what looks worse than the best, and all exploration
+    # is among high ranks, to the end, so that what follows a slightly better query is
+    # learned before the query looks better. A query is rarely made twice; the price
+    # changes nothing but whether to begin at all.
     ("binary-search", "cpu"): {"advantage_learning": 0.0},
     ("binary-search", "gpu"): {
-        "num_iterations": 7000,
+        "num_iterations": 9000,
         "batch_size": 2048,
         "summary": False,
         "belief": True,
         "min_price": 0.05,
         "max_price": 0.13,
         "advantage_learning": 0.0,
-        "high_rank_exploration": 0.5,
+        "high_rank_exploration": 1.0,
+        "exploration_low": 0.03,
         "exploration_anneal": 0.25,
         "ignore_stop_anneal": 0.5,
     },
     # A step looks at pictures, which takes longer than its share of learning.
     ("patches", "gpu"): {
+        "num_iterations": 2500,
         "updates_per_iteration": 4,
         "warmup_iterations": 200,
         "learning_rate": 8e-4,

@@ -10,7 +10,7 @@ import numpy as np
 
 from icpe.artifact import Artifact, provenance
 from icpe.evaluate.calibrate import calibrate
-from icpe.evaluate.regions import RegionScore, score_regions
+from icpe.evaluate.regions import RegionScore, score_along, score_regions
 from icpe.explorers.base import AbstractExplorer
 from icpe.explorers.neural import NeuralExplorer
 from icpe.explorers.pictures import (
@@ -37,6 +37,13 @@ from icpe.types import OperatingPoint, PRNGKey
 MOST_REGIONS = 10.0
 """Regions that the paper's explorer may use on average where it is held to them."""
 
+_CHUNK = 500
+"""Episodes in one compiled chunk."""
+
+_ENTROPY_EPISODES = 500
+_ENTROPY_CHUNK = 50
+"""The same where every step looks ahead."""
+
 
 def evaluate_paper(setup: DigitsSetup, folder: Path, *, seed: int = 0) -> dict:
     """Measures all that answers by the frozen classifier, on the test images."""
@@ -56,7 +63,7 @@ def evaluate_paper(setup: DigitsSetup, folder: Path, *, seed: int = 0) -> dict:
     curves = {}
     for name, chooser in choosers.items():
         explorer = RedirectedExplorer(believer, chooser)
-        curves[name] = _curve(setup, explorer, test, setup.budget, seed)
+        curves[name] = _curve_along(setup, explorer, test, seed)
     facts = {"margin": margin, "order": order.tolist(), "curves": curves}
     return record(folder, "evaluate-paper", {**facts, **provenance()})
 
@@ -94,28 +101,28 @@ def evaluate_ours(setup: DigitsSetup, folder: Path, *, seed: int = 0) -> dict:
     assert isinstance(ours, NeuralExplorer)
     order = best_fixed_order(ours, train, setup.horizon, key=jr.key(seed))
     tiles, labels = known_pictures(train, setup.references, key=jr.key(seed + 1))
-    longest = setup.horizon
-    curves = {
-        "ours": _curve(setup, ours, test, longest, seed),
-        "ours-fixed-order": _curve(
-            setup, RedirectedExplorer(ours, OrderChooser(order)), test, longest, seed
-        ),
-        "ours-uniform": _curve(
-            setup, RedirectedExplorer(ours, RandomChooser()), test, longest, seed
-        ),
-        "ours-greedy-entropy": _curve(
-            dataclasses.replace(setup, episodes=min(setup.episodes, 2000)),
-            RedirectedExplorer(ours, EntropyChooser(tiles, labels)),
-            test,
-            min(longest, setup.budget),
-            seed,
-            chunk_size=125,
-        ),
+    choosers = {
+        "ours-fixed-order": OrderChooser(order),
+        "ours-uniform": RandomChooser(),
     }
+    curves = {"ours": _curve(setup, ours, test, seed)}
+    for name, chooser in choosers.items():
+        explorer = RedirectedExplorer(ours, chooser)
+        curves[name] = _curve_along(setup, explorer, test, seed)
+    # It looks at hundreds of possible answers at every step.
+    by_entropy = score_along(
+        RedirectedExplorer(ours, EntropyChooser(tiles, labels)),
+        test,
+        min(setup.horizon, setup.budget),
+        episodes=min(setup.episodes, _ENTROPY_EPISODES),
+        seed=seed,
+        chunk_size=min(setup.episodes, _ENTROPY_CHUNK),
+    )
+    curves["ours-greedy-entropy"] = _rows(by_entropy)
     low, high = ours.nets.prices.low, ours.nets.prices.high
     by_price = []
     for price in np.geomspace(low, high, 12):
-        point = OperatingPoint.at(longest, price=float(price))
+        point = OperatingPoint.at(setup.horizon, price=float(price))
         score = score_regions(ours, test, point, episodes=setup.episodes, seed=seed)
         by_price.append({"price": float(price), **_numbers(score)})
     table = calibrate(artifact, episodes=min(setup.episodes, 4096), seed=seed)
@@ -133,27 +140,44 @@ def known_pictures(family: Patches, number: int, *, key: PRNGKey):
 
 
 def _curve(
-    setup: DigitsSetup,
-    explorer: AbstractExplorer,
-    family: Patches,
-    longest: int,
-    seed: int,
-    chunk_size: int | None = None,
+    setup: DigitsSetup, explorer: AbstractExplorer, family: Patches, seed: int
 ) -> list[dict[str, Any]]:
-    """Scores after 1, 2, ... queries; selections only after the last."""
-    rows = []
-    for budget in range(1, longest + 1):
-        point = OperatingPoint.at(family.spec.horizon, budget=budget)
-        score = score_regions(
+    """Scores with budgets of 1, 2, ... queries, each an evaluation of its own."""
+    scores = [
+        score_regions(
             explorer,
             family,
-            point,
+            OperatingPoint.at(family.spec.horizon, budget=budget),
             episodes=setup.episodes,
             seed=seed,
-            chunk_size=chunk_size or min(setup.episodes, 2048),
+            chunk_size=min(setup.episodes, _CHUNK),
         )
+        for budget in range(1, family.spec.horizon + 1)
+    ]
+    return _rows(scores)
+
+
+def _curve_along(
+    setup: DigitsSetup, explorer: AbstractExplorer, family: Patches, seed: int
+) -> list[dict[str, Any]]:
+    """The same for explorers that do not know how many queries will follow."""
+    scores = score_along(
+        explorer,
+        family,
+        family.spec.horizon,
+        episodes=setup.episodes,
+        seed=seed,
+        chunk_size=min(setup.episodes, _CHUNK),
+    )
+    return _rows(scores)
+
+
+def _rows(scores: list[RegionScore]) -> list[dict[str, Any]]:
+    """Numbers of each; selections of a few only, since they are many."""
+    rows = []
+    for budget, score in enumerate(scores, 1):
         rows.append({"budget": budget, **_numbers(score)})
-        if budget in (10, 12, longest):
+        if budget in (10, 12, len(scores)):
             rows[-1]["selections"] = score.selections.to_dict()
     return rows
 

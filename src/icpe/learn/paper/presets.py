@@ -32,6 +32,8 @@ _GPU = PaperConfig(
     minibatch_size=1024,
     updates_per_iteration=8,
     replay_size=32768,
+    decay_fraction=0.5,
+    dual_rate=4e-3,
     bfloat16=True,
     summary=True,
 )
