@@ -6,7 +6,7 @@ Weights are rounded to what bfloat16 can hold, which halves the file, and are th
 in float32, so that answers hardly depend on the device. What it does at each price and
 the certificate are measured after that. Nothing is put into the zoo unless it is
 certified, at 0.01 for families without noise and at 0.1 for the others, and no larger
-than 3 MB.
+than 3 MB, or 4 MB if it reads pictures.
 """
 
 import argparse
@@ -27,6 +27,7 @@ from icpe.learn.presets import preset
 from icpe.tasks.registry import family_name, parameter_fields
 
 LARGEST_SIZE = 3_000_000
+LARGEST_SIZE_OF_PICTURES = 4_000_000
 NOISELESS = ("binary-search", "deterministic-bandit", "magic-chain", "magic-room")
 
 
@@ -75,7 +76,8 @@ def training_command(artifact: Artifact) -> str:
     words = ["icpe train", name]
     for field in parameter_fields(name).values():
         value = getattr(family, field.name)
-        if value != field.default:
+        # Whatever images it is measured on, it was trained on those for training.
+        if value != field.default and field.name != "split":
             words.append(_option("--family", field.name, value))
     candidates = {kind: dataclasses.asdict(preset(kind, family)) for kind in _PRESETS}
     changes = {
@@ -107,9 +109,11 @@ def _save(artifact: Artifact, path: Path) -> None:
         trial = Path(scratch) / path.name
         artifact.save(trial)
         size = trial.stat().st_size
-    if size > LARGEST_SIZE:
+    pictures = bool(artifact.family.spec.query_grid)
+    largest = LARGEST_SIZE_OF_PICTURES if pictures else LARGEST_SIZE
+    if size > largest:
         raise UnsupportedError(
-            f"{path.stem} takes {size} bytes, more than the {LARGEST_SIZE} allowed in "
+            f"{path.stem} takes {size} bytes, more than the {largest} allowed in "
             "the zoo; train smaller networks (--train.width, --train.num-layers)."
         )
     artifact.save(path)

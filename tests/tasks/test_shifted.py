@@ -65,3 +65,17 @@ def test_the_spec_is_that_of_the_gaussian_bandit():
 def test_an_impossible_parameter_is_refused(bad):
     with pytest.raises(InvalidParameterError, match=next(iter(bad))):
         ShiftedGaussianBandit(**bad)
+
+
+def test_among_more_arms_it_is_the_same_bandit_as_others_see_it(draw_tasks):
+    alone = ShiftedGaussianBandit(num_arms=3, shift_kl=0.5)
+    among = ShiftedGaussianBandit(num_arms=3, shift_kl=0.5, among=5)
+    assert among.spec == GaussianBandit(num_arms=5, vary_arms=True).spec
+    tasks = draw_tasks(among, 20)
+    assert np.array_equal(tasks[:, :3], draw_tasks(alone, 20))
+    assert (tasks[:, 3:] == -1.0).all()
+
+
+def test_it_cannot_be_among_fewer_arms():
+    with pytest.raises(InvalidParameterError, match="among"):
+        ShiftedGaussianBandit(num_arms=5, among=3)

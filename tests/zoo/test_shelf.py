@@ -7,16 +7,17 @@ from icpe.artifact import read_card
 from icpe.certificate import Certificate
 from icpe.exceptions import UnknownNameError
 
-LARGEST_FILE, LARGEST_ZOO = 3_000_000, 25_000_000
+LARGEST_FILE, LARGEST_FILE_OF_PICTURES, LARGEST_ZOO = 3_000_000, 4_000_000, 25_000_000
 NOISELESS = ("binary-search", "deterministic-bandit", "magic-chain", "magic-room")
 NAMES = zoo.names()
 
 
 def test_the_zoo_has_explorers_and_is_small():
-    sizes = [zoo.path(name).stat().st_size for name in NAMES]
+    sizes = {name: zoo.path(name).stat().st_size for name in NAMES}
     assert {"binary-search-8", "gaussian-bandit-4"} <= set(NAMES)
-    assert max(sizes) <= LARGEST_FILE
-    assert sum(sizes) <= LARGEST_ZOO
+    assert sum(sizes.values()) <= LARGEST_ZOO
+    assert sizes.pop("digits", 0) <= LARGEST_FILE_OF_PICTURES
+    assert max(sizes.values()) <= LARGEST_FILE
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -47,6 +47,13 @@ _GPU_FEW_QUERIES = {
 }
 """Below `_FEW_QUERIES`; the same number of iterations until exploration is low."""
 
+_GPU_ANY_NUMBER = {
+    "num_iterations": 7000,
+    "exploration_anneal": 0.04,
+    "ignore_stop_anneal": 0.06,
+}
+"""Where one explorer serves all numbers of arms; again as many until it is low."""
+
 _CHANGES: dict[tuple[str, Preset], dict] = {
     # Without noise there is nothing to average, and close values must stay apart.
     ("deterministic-bandit", "cpu"): {"summary": False},
@@ -58,7 +65,6 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
     # changes nothing but whether to begin at all.
     ("binary-search", "cpu"): {"advantage_learning": 0.0},
     ("binary-search", "gpu"): {
-        "num_iterations": 9000,
         "batch_size": 2048,
         "summary": False,
         "belief": True,
@@ -84,6 +90,10 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
     },
 }
 
+_SEARCH_ITERATIONS = 9000
+_SEARCH_SIZE = 256
+"""A search among so many takes so many iterations; among fewer, fewer."""
+
 _LONG_HORIZON = 32
 """From here on most episodes are much shorter than the horizon."""
 
@@ -98,7 +108,12 @@ def preset(name: Preset, family: AbstractTaskFamily) -> TrainConfig:
     changes = {}
     if name == "gpu" and spec.num_queries < _FEW_QUERIES:
         changes |= _GPU_FEW_QUERIES
+    if name == "gpu" and getattr(family, "vary_arms", False):
+        changes |= _GPU_ANY_NUMBER
     changes |= _CHANGES.get((family_name(family), name), {})
+    if name == "gpu" and family_name(family) == "binary-search":
+        share = (spec.num_queries / _SEARCH_SIZE) ** 0.75
+        changes["num_iterations"] = 50 * max(20, round(share * _SEARCH_ITERATIONS / 50))
     if spec.horizon >= _LONG_HORIZON:
         updates = changes.get("updates_per_iteration", config.updates_per_iteration)
         changes["crop_steps"] = spec.horizon // 3

@@ -6,6 +6,7 @@ from icpe.studies.figures import LOOKS, Panel, Series, named, panels_figure
 from icpe.studies.measures import CURVE_ERROR_PROBS, Baseline, Evaluation
 from icpe.studies.stochastic_bandits import (
     CURVE_PRICES,
+    among_others,
     at_accuracy,
     bandit,
     seeds_of,
@@ -35,7 +36,7 @@ def make(size: Size) -> Study:
         cells.append(Cell(row, "top-two", oracle))
         for seed in seeds_of(size):
             measure = Evaluation(
-                family,
+                among_others(number, size),
                 trained(number, seed, size),
                 curve_prices=3 if tiny else 2 * CURVE_PRICES,
                 episodes=episodes,

@@ -13,6 +13,7 @@ from icpe.studies.measures import AnyExplorer, Baseline, Evaluation, Wrapped, at
 from icpe.studies.models import Bench
 from icpe.studies.stochastic_bandits import (
     ERROR_PROB,
+    among_others,
     arms_of,
     at_request,
     bandit,
@@ -50,12 +51,15 @@ def make_budget(size: Size) -> Study:
             measure = Evaluation(family, explorer, budgets=budgets, episodes=episodes)
             return Cell(row, method, measure, seed)
 
+        def learned(method, explorer, seed, number=number, cell=cell) -> Cell:
+            return cell(method, explorer, seed, family=among_others(number, size))
+
         cells += [
             cell("top-two", Baseline("top-two")),
             cell("ttps", Baseline("ttps")),
             cell("uniform-sampling", Baseline("uniform-sampling")),
-            *(cell("ours", trained(number, s, size), s) for s in seeds_of(size)),
-            cell("i-dpt", Wrapped("i-dpt", trained(number, 0, size)), 0),
+            *(learned("ours", trained(number, s, size), s) for s in seeds_of(size)),
+            learned("i-dpt", Wrapped("i-dpt", trained(number, 0, size)), 0),
         ]
     return Study(
         "stochastic-bandits-budget",
@@ -153,13 +157,14 @@ def make_shift(size: Size) -> Study:
     for number in arms_of(size):
         plain = bandit(number, size)
         for shift in (0.0, 1.0) if tiny else paper_values.SHIFTS:
-            family = ShiftedGaussianBandit(
+            shifted = ShiftedGaussianBandit(
                 num_arms=number, shift_kl=shift, horizon=plain.horizon
             )
+            among = dataclasses.replace(shifted, among=arms_of(size)[-1])
             row = f"K={number}, KL={shift:g}"
-            for method, explorer, seed in (
-                ("top-two", Baseline("top-two", made_for=plain), None),
-                ("ours", trained(number, 0, size), 0),
+            for method, family, explorer, seed in (
+                ("top-two", shifted, Baseline("top-two", made_for=plain), None),
+                ("ours", among, trained(number, 0, size), 0),
             ):
                 measure = Evaluation(
                     family, explorer, error_probs=(ERROR_PROB,), episodes=episodes
@@ -274,7 +279,7 @@ class PolicyMeasure(AbstractMeasure):
 def make_policy(size: Size) -> Study:
     """Declares the study of the policy."""
     number = 3 if size == "tiny" else 14
-    family = bandit(number, size)
+    family, among = bandit(number, size), among_others(number, size)
     trajectories = 8 if size == "tiny" else 100
     asked = 0.99 if size == "tiny" else ERROR_PROB
     row, classical = f"K={number}", Baseline("track-and-stop")
@@ -283,7 +288,7 @@ def make_policy(size: Size) -> Study:
         Cell(
             row, "track-and-stop", PolicyMeasure(family, classical, trajectories, asked)
         ),
-        Cell(row, "ours", PolicyMeasure(family, ours, trajectories, asked), 0),
+        Cell(row, "ours", PolicyMeasure(among, ours, trajectories, asked), 0),
     )
     return Study(
         "policy-statistics",

@@ -40,7 +40,7 @@ MOST_REGIONS = 10.0
 _CHUNK = 500
 """Episodes in one compiled chunk."""
 
-_ENTROPY_EPISODES = 500
+_ENTROPY_EPISODES = 250
 _ENTROPY_CHUNK = 50
 """The same where every step looks ahead."""
 

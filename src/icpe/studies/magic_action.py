@@ -48,10 +48,10 @@ def _horizon(size: Size) -> int:
     return 8 if size == "tiny" else 100
 
 
-def _explorer(size: Size) -> Trained:
-    """One explorer for all noise levels, measured anew at each."""
+def _model(size: Size) -> Model:
+    """One explorer for all noise levels."""
     model = Model(MagicAction(horizon=_horizon(size), vary_noise=True))
-    return Trained(tiny_model(model) if size == "tiny" else model, recalibrate=True)
+    return tiny_model(model) if size == "tiny" else model
 
 
 def _level(noise: float, size: Size) -> MagicAction:
@@ -70,7 +70,7 @@ def make(size: Size) -> Study:
     cells = []
     for noise in (0.1,) if tiny else NOISES:
         plain = MagicAction(magic_noise=noise, horizon=_horizon(size))
-        row, ours = f"noise={noise:g}", _explorer(size)
+        row, model = f"noise={noise:g}", _model(size)
 
         def cell(method, family, explorer, episodes, seed=None, row=row) -> Cell:
             measure = Evaluation(
@@ -86,8 +86,8 @@ def make(size: Size) -> Study:
         cells.append(Cell(row, "every-task bound", Optimum(plain, ERROR_PROB)))
         exact = Baseline("information-gain")
         cells.append(cell("information-gain", plain, exact, 2_000))
-        cells.append(cell("ours", level, ours, 20_000, 0))
-        greedy = Wrapped("i-ids", dataclasses.replace(ours, recalibrate=False))
+        cells.append(cell("ours", level, Trained(model, level), 20_000, 0))
+        greedy = Wrapped("i-ids", Trained(model))
         cells.append(cell("i-ids", level, greedy, 2_000, 0))
     return Study(
         "magic-action",
@@ -235,12 +235,12 @@ def make_regret(size: Size) -> Study:
         Cell(row, name, RegretMeasure(plain, Baseline(name), horizon, episodes))
         for name in _REGRET_BASELINES
     ]
+    level = _level(_REGRET_NOISE, size)
     commits = Wrapped(
         "explore-then-commit",
-        _explorer(size),
+        Trained(_model(size), level),
         error_prob=0.99 if tiny else _REGRET_ERROR_PROB,
     )
-    level = _level(_REGRET_NOISE, size)
     measure = RegretMeasure(level, commits, horizon, episodes)
     cells.append(Cell(row, "explore-then-commit", measure, 0))
     return Study(

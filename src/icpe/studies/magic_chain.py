@@ -62,7 +62,7 @@ def make(size: Size) -> Study:
     tiny = size == "tiny"
     arms = 4 if tiny else NUM_ARMS
     model = Model(MagicChain(num_arms=arms, vary_magic=True))
-    ours = Trained(tiny_model(model) if tiny else model, recalibrate=True)
+    model = tiny_model(model) if tiny else model
     cells = []
     for length in (2,) if tiny else LENGTHS:
         plain, row = MagicChain(num_arms=arms, num_magic=length), f"n={length}"
@@ -79,12 +79,11 @@ def make(size: Size) -> Study:
             )
             return Cell(row, method, measure, seed)
 
-        greedy = Wrapped("i-ids", dataclasses.replace(ours, recalibrate=False))
         cells += [
             Cell(row, "limit", ChainOptimum(plain)),
             cell("information-gain", plain, Baseline("information-gain"), 2_000),
-            cell("ours", level, ours, 20_000, 0),
-            cell("i-ids", level, greedy, 2_000, 0),
+            cell("ours", level, Trained(model, level), 20_000, 0),
+            cell("i-ids", level, Wrapped("i-ids", Trained(model)), 2_000, 0),
         ]
     return Study(
         "magic-chain",

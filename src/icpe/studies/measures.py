@@ -9,7 +9,6 @@ import numpy as np
 
 from icpe.artifact import Artifact
 from icpe.evaluate.benchmark import Contender, Request, evaluate
-from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.limits import limits
 from icpe.evaluate.policy_statistics import measure_allocation
 from icpe.evaluate.regions import num_distinct
@@ -50,26 +49,18 @@ class Baseline:
 class Trained:
     """A trained explorer.
 
-    With `recalibrate` its operating table is measured anew on the family played, which
-    may be a part of the one it was trained for.
+    With a `part` of the family it was trained for, its operating table is measured
+    there.
     """
 
     model: Model
-    recalibrate: bool = False
+    part: AbstractTaskFamily | None = None
 
     def build(self, family: AbstractTaskFamily, bench: Bench) -> Contender:
         """Trains it if need be."""
-        artifact = bench.artifact(self.model)
-        if not self.recalibrate:
-            return artifact
-        moved = dataclasses.replace(artifact, family=family, table=None)
-        table = calibrate(
-            moved,
-            episodes=self.model.calibration_episodes,
-            seed=self.model.seed,
-            progress=bench.progress,
-        )
-        return dataclasses.replace(moved, table=table)
+        if self.part is None:
+            return bench.artifact(self.model)
+        return bench.calibrated(self.model, self.part)
 
 
 @dataclasses.dataclass(frozen=True)

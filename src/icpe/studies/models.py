@@ -12,6 +12,7 @@ from typing import Any, Literal
 import jax
 
 from icpe.artifact import Artifact
+from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.report import family_record
 from icpe.exceptions import IcpeError
 from icpe.learn.config import TrainConfig
@@ -56,11 +57,9 @@ class Model:
         described |= {"learner": self.learner, "episodes": self.calibration_episodes}
         if self.config is not None:
             described["config"] = dataclasses.asdict(self.config)
-        text = json.dumps(described, sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
         name = described["family"]["name"]
         size = next(iter(described["family"]["parameters"].values()))
-        words = f"{name}-{size}-{self.learner}-{digest}-seed={self.seed}"
+        words = f"{name}-{size}-{self.learner}-{_digest(described)}-seed={self.seed}"
         return re.sub(r"[^\w.=-]+", "-", words) + ".safetensors"
 
     def configuration(self, machine: Preset) -> AnyConfig:
@@ -135,3 +134,34 @@ class Bench:
         trained.artifact.save(path)
         checkpoint.unlink(missing_ok=True)
         return trained.artifact
+
+    def calibrated(self, model: Model, part: AbstractTaskFamily) -> Artifact:
+        """The trained explorer with an operating table for a part of its family.
+
+        The part has the specification of the whole, such as one number of arms where
+        the model serves many. Kept beside the model's own file.
+
+        Raises:
+            OutOfTimeError: the deadline came first; the checkpoint is kept.
+            TrainingDivergedError: a loss became NaN or infinite.
+        """
+        whole = self.folder / model.file_name
+        digest = _digest(family_record(part))
+        path = whole.with_name(f"{whole.stem}-on-{digest}{whole.suffix}")
+        if path.exists():
+            return Artifact.load(path, part)
+        artifact = dataclasses.replace(self.artifact(model), family=part, table=None)
+        table = calibrate(
+            artifact,
+            episodes=model.calibration_episodes,
+            seed=model.seed,
+            progress=self.progress,
+        )
+        artifact = dataclasses.replace(artifact, table=table)
+        artifact.save(path)
+        return artifact
+
+
+def _digest(described: dict[str, Any]) -> str:
+    text = json.dumps(described, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

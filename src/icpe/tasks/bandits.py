@@ -26,7 +26,7 @@ from icpe.types import (
 
 Means = Float[Array, "arms"]
 
-_UNUSED = -1.0
+UNUSED = -1.0
 """The mean of an arm that a task does not have."""
 
 
@@ -119,14 +119,14 @@ class GaussianBandit(AbstractTaskFamily):
         number = jr.randint(number_key, (), self.fewest_arms, most + 1)
         mean_range = self.max_mean or 0.4 * number.astype(jnp.float32)
         means = jr.uniform(means_key, (self.num_arms,)) * (mean_range - self.min_gap)
-        means = jnp.where(jnp.arange(self.num_arms) < number, means, _UNUSED)
+        means = jnp.where(jnp.arange(self.num_arms) < number, means, UNUSED)
         return means.at[jnp.argmax(means)].add(self.min_gap)
 
     def reset(self, task: Means, *, key: PRNGKey) -> StepResult:
         """Reveals nothing, or the number of arms if it varies."""
         if not self.vary_arms:
             return plain_reset(self.spec)
-        number = jnp.sum(task != _UNUSED, dtype=jnp.float32)
+        number = jnp.sum(task != UNUSED, dtype=jnp.float32)
         return self._result(jnp.stack([jnp.zeros(()), number]), task)
 
     def step(
@@ -139,7 +139,7 @@ class GaussianBandit(AbstractTaskFamily):
         return self._result(jnp.append(reward, 0.0), task)
 
     def _result(self, outcome: Float[Array, "2"], task: Means) -> StepResult:
-        return StepResult(None, outcome, task != _UNUSED, jnp.asarray(False))
+        return StepResult(None, outcome, task != UNUSED, jnp.asarray(False))
 
     def hypothesis(self, task: Means) -> Index:
         """The best arm."""

@@ -1,14 +1,15 @@
 """Gaussian bandits whose means come from another prior than the one trained on."""
 
+import dataclasses
 import functools as ft
 
 import jax.numpy as jnp
 import jax.random as jr
 from scipy.special import digamma, gammaln
 
-from icpe.tasks.bandits import GaussianBandit, Means
+from icpe.tasks.bandits import UNUSED, GaussianBandit, Means
 from icpe.tasks.base import AbstractTaskFamily, StepResult, TaskSpec, parameter
-from icpe.types import Index, PRNGKey, check_between
+from icpe.types import Index, PRNGKey, check_at_least, check_between
 
 _LARGEST_CONCENTRATION = 1e4
 
@@ -23,7 +24,8 @@ class ShiftedGaussianBandit(AbstractTaskFamily):
 
     the arms are shuffled and `min_gap` is added to the largest mean. With shift_kl 0
     this is exactly `gaussian-bandit`. The spec is that of `gaussian-bandit` with the
-    same parameters, so an explorer that was trained there can be evaluated here.
+    same parameters, so an explorer that was trained there can be evaluated here; with
+    `among`, that of the bandit with `vary_arms` and at most so many arms.
     """
 
     num_arms: int = parameter(10, "number of arms K")
@@ -32,20 +34,35 @@ class ShiftedGaussianBandit(AbstractTaskFamily):
     noise: float = parameter(0.5, "standard deviation of a reward")
     max_mean: float = parameter(0.0, "largest possible mean; 0 means 0.4 * num_arms")
     horizon: int = parameter(100, "most queries in an episode")
+    among: int = parameter(
+        0, "largest number of arms of an explorer for any number; 0: none", rare=True
+    )
 
     def __check_init__(self):
-        most = _spacing_divergence(_LARGEST_CONCENTRATION, self.plain.num_arms + 1)
+        if self.among:
+            check_at_least("among", self.among, self.num_arms)
+        _ = self.plain  # whose parameters are checked there
+        most = _spacing_divergence(_LARGEST_CONCENTRATION, self.num_arms + 1)
         check_between("shift_kl", self.shift_kl, 0.0, round(most, 3))
 
     @property
     def plain(self) -> GaussianBandit:
         """The bandit without the shift, which fixes everything but the prior."""
-        return GaussianBandit(
+        plain = GaussianBandit(
             num_arms=self.num_arms,
             min_gap=self.min_gap,
             noise=self.noise,
             max_mean=self.max_mean,
             horizon=self.horizon,
+        )
+        if not self.among:
+            return plain
+        return dataclasses.replace(
+            plain,
+            num_arms=self.among,
+            vary_arms=True,
+            fewest_arms=self.num_arms,
+            most_arms=self.num_arms,
         )
 
     @property
@@ -63,11 +80,14 @@ class ShiftedGaussianBandit(AbstractTaskFamily):
         spacing_key, order_key = jr.split(key)
         alpha = jnp.full(self.num_arms + 1, self.concentration)
         spacings = jr.dirichlet(spacing_key, alpha)
-        cuts = jnp.cumsum(spacings[:-1]) * (self.plain.mean_range - self.min_gap)
-        return jr.permutation(order_key, cuts.at[-1].add(self.min_gap))
+        mean_range = self.max_mean or 0.4 * self.num_arms
+        cuts = jnp.cumsum(spacings[:-1]) * (mean_range - self.min_gap)
+        means = jr.permutation(order_key, cuts.at[-1].add(self.min_gap))
+        missing = max(0, self.among - self.num_arms)
+        return jnp.append(means, jnp.full(missing, UNUSED))
 
     def reset(self, task: Means, *, key: PRNGKey) -> StepResult:
-        """Reveals nothing."""
+        """Reveals nothing, or the number of arms where it could be another."""
         return self.plain.reset(task, key=key)
 
     def step(
