@@ -5,9 +5,13 @@ import os
 import numpy as np
 import pytest
 
+from icpe.artifact import Artifact
 from icpe.cli.canvas import Canvas
 from icpe.cli.main import main
+from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
+from icpe.nets.transformer import TransformerConfig
 from icpe.tasks import Patches
+from icpe.testing.random_weights import random_weights
 
 
 def test_tiles_appear_where_they_lie_in_shades_of_gray():
@@ -47,3 +51,28 @@ def test_the_folder_of_data_is_handed_on(tmp_path, monkeypatch, capsys):
     assert main(["--version", "--data", str(tmp_path)]) == 0
     assert os.environ["ICPE_DATA"] == str(tmp_path)
     assert capsys.readouterr().out.startswith("icpe ")
+
+
+@pytest.fixture(scope="module")
+def looker(tmp_path_factory):
+    """An untrained explorer of pictures, in a file."""
+    family = Patches(images="drawn-digits", patch_size=14)
+    config = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
+    nets = random_weights(
+        lambda key: ExplorerNets(family.spec, config, PriceRange(0.1, 0.2), key=key)
+    )
+    path = tmp_path_factory.mktemp("pictures") / "looker.safetensors"
+    Artifact(nets=nets, family=family, training={}, provenance={}).save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "drawn"), [([], "looker.png"), (["--strip", "x.svg"], "x.svg")]
+)
+def test_an_episode_of_pictures_is_drawn_step_by_step(
+    words, drawn, looker, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["play", str(looker), "--budget", "1", *words]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == [drawn]
+    assert f"Drawn step by step: {drawn}" in capsys.readouterr().out

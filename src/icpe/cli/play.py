@@ -2,6 +2,8 @@
 
 import dataclasses
 import functools as ft
+import importlib.util
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -45,7 +47,8 @@ class Args:
     strip: Annotated[
         Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
     ] = None
-    """Draw a family of pictures step by step, as .png, .svg, .pdf or animated .gif."""
+    """Draw pictures step by step, as .png, .svg, .pdf or animated .gif; EXPLORER.png
+    if left out."""
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
@@ -65,6 +68,7 @@ def run(args: Args) -> int:
         )
     cast = resolve([args.explorer], args.family, args.settings)
     _check_strip(args, cast.family)
+    args = dataclasses.replace(args, strip=args.strip or _usual_strip(args, cast))
     request = args.request
     if request.is_empty:
         request = dataclasses.replace(request, error_prob=DEFAULT_ERROR_PROB)
@@ -104,6 +108,8 @@ def _play_with_simulator(args: Args, family, player) -> None:
         view.end(end, world.truth)
     if args.strip is not None:
         _draw_strip(args.strip, spec, end, world.truth)
+        if not args.json:
+            console.print(f"Drawn step by step: {args.strip}", highlight=False)
 
 
 def _play_with_person(args: Args, family, player) -> None:
@@ -164,6 +170,14 @@ def _check_strip(args: Args, family) -> None:
         check_writable(args.strip)
     else:
         check_plot_path(args.strip)
+
+
+def _usual_strip(args: Args, cast) -> Path | None:
+    """Where pictures are drawn unasked, if they can be."""
+    can_draw = importlib.util.find_spec("matplotlib") and os.access(".", os.W_OK)
+    if args.human or args.json or not cast.family.spec.query_grid or not can_draw:
+        return None
+    return Path(f"{Path(args.explorer).stem}.png")
 
 
 def _draw_strip(path: Path, spec, end, truth: int) -> None:
