@@ -125,7 +125,7 @@ def evaluate_ours(setup: DigitsSetup, folder: Path, *, seed: int = 0) -> dict:
         point = OperatingPoint.at(setup.horizon, price=float(price))
         score = score_regions(ours, test, point, episodes=setup.episodes, seed=seed)
         by_price.append({"price": float(price), **_numbers(score)})
-    table = calibrate(artifact, episodes=min(setup.episodes, 4096), seed=seed)
+    table = calibrate(artifact, episodes=min(setup.episodes, 1024), seed=seed)
     dataclasses.replace(artifact, table=table).save(path)
     facts = {"order": order.tolist(), "curves": curves, "by_price": by_price}
     return record(folder, "evaluate-ours", {**facts, **provenance()})
