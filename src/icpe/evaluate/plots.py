@@ -26,7 +26,7 @@ else:
 SUFFIXES = (".svg", ".png", ".pdf")
 # Okabe and Ito's palette, told apart by color-blind readers; markers differ as well.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "<", "*")
 INK = "#444444"
 _TITLE_WIDTH = 64
 _SHOWN_TAIL = 0.005

@@ -156,6 +156,16 @@ def _tables(results: Results) -> list[Table]:
     return tables
 
 
+def _training(result: Record | None, setting: str) -> list[str]:
+    """How long the parts of a setting were trained, and on what."""
+    if result is None:
+        return []
+    facts = {part: result[part] for part in _PARTS[setting]}
+    seconds = " + ".join(f"{fact['seconds']:.0f}" for fact in facts.values())
+    devices = " and ".join(sorted({fact["device"] for fact in facts.values()}))
+    return [f"Trained in {seconds} s on {devices} ({', '.join(facts)})."]
+
+
 def _papers_table(results: Results, curves: dict) -> Table:
     rows, is_met = [], {}
     goal = paper_values.PIXELS["paper"]
@@ -187,6 +197,7 @@ def _papers_table(results: Results, curves: dict) -> Table:
             f"Target: accuracy {goal.accuracy:g} with at most {goal.most_patches:g} "
             f"patches: {verdict(reached)}. Limit: on the whole image the classifier is "
             f"right in {shown(_limit(results), 4)} of the cases.",
+            *_training(results.first(PAPERS, "paper"), "paper"),
             *notes,
         ),
     )
@@ -221,6 +232,7 @@ def _budget_table(results: Results, curves: dict) -> Table:
         tuple(rows),
         (
             f"Target of ours: {goals}: {verdict(met)}.",
+            *_training(results.first(OURS, "ours"), "ours"),
             *misses([OURS], lambda _: met, results.notes),
         ),
     )
@@ -268,7 +280,9 @@ def _figures(results: Results) -> dict[str, Figure]:
     curves = _curves(results)
     if not curves:
         return {}
-    drawn = {NAMES[name]: curves[name] for name in NAMES if name in curves}
+    by_price = (results.first(OURS, "ours") or {}).get("by_price")
+    drawn = {"ours, stopping by itself": by_price} if by_price else {}
+    drawn |= {NAMES[name]: curves[name] for name in NAMES if name in curves}
     dashed = [NAMES[name] for name in NAMES if not name.startswith("ours")]
     figures = {
         "digits-accuracy": region_curves_figure(
