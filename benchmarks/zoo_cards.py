@@ -19,7 +19,7 @@ from icpe.cli.episode import (
 from icpe.cli.runtime import keep_compiled_programs
 from icpe.cli.zoo_page import zoo_index, zoo_page
 from icpe.evaluate.episode_figure import episode_figure
-from icpe.evaluate.frames import Frame
+from icpe.evaluate.frames import Frame, PictureEpisode, strip_figure
 from icpe.evaluate.plots import save_figure
 
 PAGES = Path(__file__).parents[1] / "docs" / "zoo"
@@ -34,7 +34,10 @@ def draw_episode(name: str) -> None:
     end, truth = _long_episode(artifact, error_prob)
     frames = [Frame(turn.query, turn.outcome, turn.belief) for turn in end.turns]
     title = f"{name} at error probability {error_prob:g}"
-    figure = episode_figure(spec, frames, truth, title)
+    if spec.query_grid:
+        figure = strip_figure(PictureEpisode(spec, tuple(frames), truth))
+    else:
+        figure = episode_figure(spec, frames, truth, title)
     path = PAGES / f"{name}.svg"
     save_figure(figure, path)
     mark = f"<!-- weights {artifact.weights_hash} -->\n"
