@@ -16,7 +16,7 @@ def test_the_zoo_has_explorers_and_is_small():
     sizes = {name: zoo.path(name).stat().st_size for name in NAMES}
     assert {"binary-search-8", "gaussian-bandit-4"} <= set(NAMES)
     assert sum(sizes.values()) <= LARGEST_ZOO
-    assert sizes.pop("digits", 0) <= LARGEST_FILE_OF_PICTURES
+    assert sizes.pop("digits") <= LARGEST_FILE_OF_PICTURES
     assert max(sizes.values()) <= LARGEST_FILE
 
 

@@ -14,7 +14,7 @@ from icpe.evaluate.adaptivity import Selections
 from icpe.explorers.base import AbstractExplorer
 from icpe.history import History
 from icpe.rollout import rollout_chunks
-from icpe.tasks.base import AbstractTaskFamily
+from icpe.tasks.base import AbstractTaskFamily, TaskSpec
 from icpe.theory.intervals import clopper_pearson
 from icpe.types import OperatingPoint
 
@@ -59,30 +59,20 @@ def score_regions(
     chunk_size: int | None = None,
 ) -> RegionScore:
     """Plays fresh episodes; those of one seed are the same for all explorers."""
-    spec = family.spec
-    correct, regions, queries, selections = [], [], [], []
-    for chunk in rollout_chunks(
+    chunks = rollout_chunks(
         explorer,
         family,
         operating_point,
         episodes,
         key=jr.key(seed),
         chunk_size=chunk_size,
-    ):
-        asked = np.asarray(chunk.history.queries)
-        truths = np.asarray(chunk.ending.hypothesis)
-        correct.append(np.asarray(chunk.ending.correct))
-        regions.append(num_distinct(asked, spec.num_queries))
-        queries.append((asked >= 0).sum(axis=1))
-        selections.append(
-            Selections.of(asked, truths, spec.num_queries, spec.num_hypotheses)
-        )
-    return _score(
-        np.concatenate(correct),
-        np.concatenate(regions),
-        np.concatenate(queries),
-        sum(selections[1:], selections[0]),
     )
+    asked, truths, correct = zip(
+        *((c.history.queries, c.ending.hypothesis, c.ending.correct) for c in chunks),
+        strict=True,
+    )
+    arrays = map(np.concatenate, (asked, truths, correct))
+    return _score(family.spec, *arrays)
 
 
 def score_along(
@@ -111,21 +101,15 @@ def score_along(
         answers.append(np.asarray(along)[:, :budget])
     queries, truth = np.concatenate(asked), np.concatenate(truths)
     correct = np.concatenate(answers) == truth[:, None]
-    sizes = spec.num_queries, spec.num_hypotheses
     return [
-        _score(
-            correct[:, number - 1],
-            num_distinct(queries[:, :number], spec.num_queries),
-            (queries[:, :number] >= 0).sum(axis=1),
-            Selections.of(queries[:, :number], truth, *sizes),
-        )
+        _score(spec, queries[:, :number], truth, correct[:, number - 1])
         for number in range(1, budget + 1)
     ]
 
 
 @eqx.filter_jit
 def _answers_along(
-    explorer: AbstractExplorer, spec, point: OperatingPoint, history: History
+    explorer: AbstractExplorer, spec: TaskSpec, point: OperatingPoint, history: History
 ) -> Int[Array, "episodes steps"]:
     """What the explorer would answer after each query of each episode."""
 
@@ -148,19 +132,22 @@ def num_distinct(
 
 
 def _score(
+    spec: TaskSpec,
+    queries: Int[np.ndarray, "episodes steps"],
+    truths: Int[np.ndarray, "episodes"],
     correct: Bool[np.ndarray, "episodes"],
-    regions: Int[np.ndarray, "episodes"],
-    queries: Int[np.ndarray, "episodes"],
-    selections: Selections,
 ) -> RegionScore:
     number = len(correct)
+    regions = num_distinct(queries, spec.num_queries)
     low, high = clopper_pearson(int(correct.sum()), number)
     return RegionScore(
         accuracy=float(correct.mean()),
         accuracy_interval=(float(low), float(high)),
         mean_regions=float(regions.mean()),
         mean_regions_error=float(regions.std() / np.sqrt(number)),
-        mean_queries=float(queries.mean()),
+        mean_queries=float((queries >= 0).sum(axis=1).mean()),
         episodes=number,
-        selections=selections,
+        selections=Selections.of(
+            queries, truths, spec.num_queries, spec.num_hypotheses
+        ),
     )

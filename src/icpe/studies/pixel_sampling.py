@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -156,6 +157,17 @@ def _tables(results: Results) -> list[Table]:
     return tables
 
 
+def _episodes(curves: dict, names: Iterable[str]) -> list[str]:
+    """How many episodes each row of a table has."""
+    numbers = {NAMES[n]: curves[n][-1]["episodes"] for n in names if n in curves}
+    if not numbers:
+        return []
+    usual = max(numbers.values())
+    fewer = [f"{name} {n:,}" for name, n in numbers.items() if n < usual]
+    but = f" ({', '.join(fewer)})" if fewer else ""
+    return [f"{usual:,} episodes on test images in each row{but}."]
+
+
 def _training(result: Record | None, setting: str) -> list[str]:
     """How long the parts of a setting were trained, and on what."""
     if result is None:
@@ -197,6 +209,7 @@ def _papers_table(results: Results, curves: dict) -> Table:
             f"Target: accuracy {goal.accuracy:g} with at most {goal.most_patches:g} "
             f"patches: {verdict(reached)}. Limit: on the whole image the classifier is "
             f"right in {shown(_limit(results), 4)} of the cases.",
+            *_episodes(curves, ("paper", "deep-cmab", "fixed-order", "uniform")),
             *_training(results.first(PAPERS, "paper"), "paper"),
             *notes,
         ),
@@ -232,6 +245,7 @@ def _budget_table(results: Results, curves: dict) -> Table:
         tuple(rows),
         (
             f"Target of ours: {goals}: {verdict(met)}.",
+            *_episodes(curves, (name for name in NAMES if name.startswith("ours"))),
             *_training(results.first(OURS, "ours"), "ours"),
             *misses([OURS], lambda _: met, results.notes),
         ),

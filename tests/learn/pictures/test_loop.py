@@ -56,6 +56,24 @@ def test_the_schedule_ends_with_the_time(monkeypatch):
     assert seen == pytest.approx([0.0, 0.4, 0.8])
 
 
+def test_compiling_takes_no_time_from_the_schedule(monkeypatch):
+    monkeypatch.setattr(loop, "CHUNK", 10)
+    clock = itertools.chain([0, 100], itertools.count(100, step=4))
+    monkeypatch.setattr(
+        loop, "time", types.SimpleNamespace(monotonic=lambda: next(clock))
+    )
+    _, made, seconds, _ = run_updates(
+        lambda state, step, fraction, *, key: (state, fraction),
+        jnp.zeros(()),
+        1000,
+        key=jr.key(0),
+        label="clock",
+        time_limit=10.0,
+    )
+    assert made == 40  # after 0, 4, 8 and 12 seconds
+    assert seconds > 100
+
+
 def test_a_loss_that_is_not_finite_ends_it_with_an_error():
     def diverging(state, step, fraction, *, key):
         return state, jnp.asarray(jnp.nan)

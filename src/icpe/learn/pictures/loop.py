@@ -46,7 +46,8 @@ def run_updates(
     """Calls `state, loss = update(state, step, done, key=key)` in compiled chunks.
 
     `done` is the fraction of the training that is over, by updates or by time,
-    whichever is more, so that a schedule is complete when the time is up.
+    whichever is more, so that a schedule is complete when the time is up. The first
+    chunk, which is compiled, does not count.
 
     Returns:
         The state, the updates made, the seconds they took, the mean loss of chunks.
@@ -71,14 +72,16 @@ def run_updates(
         arrays, losses = lax.scan(body, arrays, first + jnp.arange(size))
         return eqx.combine(arrays, static), jnp.mean(losses)
 
-    made, fraction, history = 0, 0.0, []
+    made, fraction, history, compiled = 0, 0.0, [], 0.0
     progress.start(label, num_updates)
     try:
         while fraction < 1.0:
             where = jnp.asarray(made), jnp.asarray(fraction, jnp.float32), key
             state, loss = run_chunk(where, state)
+            compiled = compiled or time.monotonic()
             made += size
-            fraction = max(made / num_updates, (time.monotonic() - start) / time_limit)
+            spent = time.monotonic() - compiled
+            fraction = max(made / num_updates, spent / time_limit)
             history.append(float(loss))
             if not math.isfinite(history[-1]):
                 raise TrainingDivergedError(
