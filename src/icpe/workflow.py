@@ -1,8 +1,9 @@
 """Train, calibrate and save in one call."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from icpe.artifact import Artifact, provenance
 from icpe.evaluate.benchmark import evaluate
@@ -10,7 +11,7 @@ from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.training_rule import TrainingRule
 from icpe.exceptions import UnsupportedError
 from icpe.learn.config import TrainConfig
-from icpe.learn.fit import FitOptions, fit
+from icpe.learn.fit import FitOptions, FitResult, fit, fit_side_by_side
 from icpe.learn.learners import AnyConfig
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.transfer import transfer
@@ -71,12 +72,55 @@ def train(
     )
     if rule is not None:
         earlier = {**earlier, "training_rule": rule.record()}
+    return _finished(family, config, result, earlier, calibration_episodes, progress)
+
+
+def train_side_by_side(
+    family: AbstractTaskFamily,
+    config: TrainConfig,
+    seeds: Sequence[int],
+    options: FitOptions | None = None,
+    *,
+    calibration_episodes: int = 4096,
+    progress: AbstractProgress | None = None,
+) -> list[Trained]:
+    """Trains an explorer for each seed in one program; see `train`.
+
+    Raises:
+        InvalidParameterError: there are no seeds.
+        TrainingDivergedError: a loss became NaN or infinite for some seed.
+        CheckpointError: the checkpoint to resume from is damaged or another one's.
+    """
+    results = fit_side_by_side(family, config, seeds, options, progress=progress)
+    together = {"side_by_side": list(seeds)}
+    return [
+        _finished(
+            family,
+            dataclasses.replace(config, seed=seed),
+            result,
+            together,
+            calibration_episodes,
+            progress,
+        )
+        for seed, result in zip(seeds, results, strict=True)
+    ]
+
+
+def _finished(
+    family: AbstractTaskFamily,
+    config: AnyConfig,
+    result: FitResult,
+    remarks: dict[str, Any],
+    calibration_episodes: int,
+    progress: AbstractProgress | None,
+) -> Trained:
+    """The artifact of a training, measured if the training is complete."""
     artifact = Artifact(
         nets=result.nets,
         family=family,
         training=dataclasses.asdict(config),
         provenance=provenance(
-            iterations=result.iterations, seconds=result.seconds, **earlier
+            iterations=result.iterations, seconds=result.seconds, **remarks
         ),
     )
     if result.stopped is not None:

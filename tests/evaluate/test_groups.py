@@ -7,7 +7,7 @@ import pytest
 from icpe.evaluate.groups import by_difficulty, by_hypothesis, difficulty
 from icpe.explorers import make_explorer
 from icpe.rollout import Ending, episode_tasks, run_episodes
-from icpe.tasks import BinarySearch, GaussianBandit
+from icpe.tasks import BinarySearch, DeterministicBandit, GaussianBandit
 from icpe.types import OperatingPoint
 
 
@@ -48,6 +48,13 @@ def test_many_values_make_four_groups_of_equal_size_in_their_order():
     assert [group.name for group in groups] == names
     assert [group.episodes for group in groups] == [4] * 4
     assert [group.successes for group in groups] == [0, 0, 4, 4]
+
+
+def test_arms_that_are_not_there_do_not_count_in_the_gap(key):
+    family = DeterministicBandit(num_arms=5, vary_arms=True, most_arms=2)
+    measured = difficulty(family, ending([1] * 5, [0] * 5, [0] * 5), key=key)
+    means = np.asarray(episode_tasks(family, 5, key=key))
+    np.testing.assert_array_equal(measured.values, np.abs(means[:, 0] - means[:, 1]))
 
 
 def test_the_difficulty_of_a_bandit_is_the_gap_of_its_tasks(key):

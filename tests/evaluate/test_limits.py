@@ -42,6 +42,8 @@ def test_binary_search_has_its_exact_optimum():
 def test_all_revealed_arms_must_be_tried():
     known = limits(DeterministicBandit(num_arms=7))
     assert known == {"mean_queries": 7.0, "max_queries": 7}
+    some = DeterministicBandit(num_arms=7, vary_arms=True, fewest_arms=4)
+    assert limits(some) == {"mean_queries": 5.5, "max_queries": 7}
 
 
 @pytest.mark.parametrize("family", [TwoDoors(), MagicRoom(), MagicChain(noise=0.1)])

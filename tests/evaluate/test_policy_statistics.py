@@ -113,6 +113,21 @@ def test_an_environment_is_drawn_if_none_is_given():
     assert ((found.total_variation[:5] >= 0) & (found.total_variation[:5] <= 1)).all()
 
 
+def test_a_bandit_that_reveals_all_its_arms_has_the_same_statistics():
+    means = jnp.array([0.2, 0.9, 0.5])
+    plain, revealing, some = (
+        DeterministicBandit(num_arms=3, horizon=6, **options)
+        for options in ({}, {"vary_arms": True, "fewest_arms": 3}, {"vary_arms": True})
+    )
+    one, two = (
+        policy_statistics(Rounds(), family, task=means, trajectories=5, budget=5)
+        for family in (plain, revealing)
+    )
+    np.testing.assert_array_equal(one.tracked, two.tracked)
+    with pytest.raises(UnsupportedError, match="got 2 numbers, 3 queries and 3 hypo"):
+        policy_statistics(Rounds(), some, task=means, budget=1)
+
+
 def test_only_bandits_have_something_to_track():
     with pytest.raises(UnsupportedError, match="got 2 numbers, 3 queries and 4 hypo"):
         policy_statistics(Rounds(), TwoBits(), budget=1)

@@ -30,6 +30,7 @@ FAMILIES = [
     (GaussianBandit(num_arms=4, horizon=8), 6),
     (GaussianBandit(num_arms=5, horizon=8, vary_arms=True), 6),
     (DeterministicBandit(num_arms=5), 3),
+    (DeterministicBandit(num_arms=5, vary_arms=True), 3),
     (BinarySearch(size=12), 2),
     (NoisyBinarySearch(size=6, noise=0.2), 5),
     (BernoulliBandit(num_arms=3, horizon=8, batch_size=3, min_gap=0.2), 4),
@@ -103,6 +104,17 @@ def test_revealed_means_replace_one_another():
     for reward in (0.5, 0.5):
         state = belief.update(state, jnp.asarray(1), jnp.asarray([reward]))
     np.testing.assert_allclose(np.exp(belief.log_posterior(state)), 0.5, rtol=1e-6)
+
+
+def test_means_of_arms_that_are_not_there_are_not_waited_for():
+    belief = belief_for(DeterministicBandit(num_arms=4, vary_arms=True))
+    state = belief.init(jnp.asarray([0.0, 2.0]))
+    np.testing.assert_allclose(
+        np.exp(belief.log_posterior(state)), [0.5, 0.5, 0, 0], rtol=1e-6
+    )
+    for arm, reward in ((0, 0.1), (1, 0.3)):
+        state = belief.update(state, jnp.asarray(arm), jnp.asarray([reward, 0.0]))
+    assert np.exp(belief.log_posterior(state)).tolist() == [0, 1, 0, 0]
 
 
 def test_a_family_without_belief_is_refused_by_name():

@@ -100,8 +100,9 @@ def test_an_impossible_threshold_is_refused(threshold):
         make_explorer("top-two", FAMILY, threshold=threshold)
 
 
-def test_revealed_arms_are_tried_once_each():
-    family = DeterministicBandit(num_arms=6)
+@pytest.mark.parametrize("vary_arms", [False, True])
+def test_revealed_arms_are_tried_once_each(vary_arms):
+    family = DeterministicBandit(num_arms=6, vary_arms=vary_arms)
     explorer = make_explorer("top-two", family)
     point = OperatingPoint.at(6, budget=6)
     ending = run_episodes(explorer, family, point, 64, key=jr.key(0))

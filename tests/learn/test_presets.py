@@ -12,7 +12,7 @@ from icpe.learn.config import TrainConfig
 from icpe.learn.fit import fit
 from icpe.learn.presets import preset
 from icpe.rollout import run_episodes
-from icpe.tasks import make
+from icpe.tasks import DeterministicBandit, GaussianBandit, make
 from icpe.tasks.base import TaskSpec
 from icpe.tasks.registry import family_names
 from icpe.types import Index, OperatingPoint, PRNGKey, PyTree
@@ -39,6 +39,15 @@ CASES = {
 @pytest.mark.parametrize("machine", ["cpu", "gpu"])
 def test_every_family_has_a_preset(name, machine):
     assert isinstance(preset(machine, make(name)), TrainConfig)
+
+
+def test_one_explorer_for_all_numbers_of_arms_learns_longer():
+    gaussian = preset("gpu", GaussianBandit(vary_arms=True))
+    still = preset("gpu", DeterministicBandit(vary_arms=True))
+    assert gaussian.num_iterations == still.num_iterations
+    assert still.num_iterations > preset("gpu", DeterministicBandit()).num_iterations
+    assert (gaussian.min_price, still.min_price) == (0.002, 0.0)
+    assert not still.summary and not still.bfloat16
 
 
 def test_every_family_that_is_trained_for_has_a_case():

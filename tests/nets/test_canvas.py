@@ -10,7 +10,7 @@ from scipy.signal import correlate
 
 from icpe.nets.canvas import CanvasEncoder, assemble
 from icpe.nets.convolution import Convolution, fold, pool
-from icpe.nets.tokens import tokens_along
+from icpe.nets.tokens import Summary, tokens_along
 from icpe.testing.random_weights import random_weights
 
 
@@ -59,7 +59,7 @@ def test_the_canvas_depends_on_what_was_seen_and_not_on_the_order():
             order,
             jnp.concatenate([outcomes[:1], outcomes[1:][order]]),
             4,
-            with_summary=True,
+            Summary,
         )
         assert along.summary is not None
         return jax.vmap(encoder)(along.summary)

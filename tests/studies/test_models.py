@@ -7,6 +7,7 @@ import pytest
 from icpe.studies.measures import Baseline, Evaluation, Optimum, Trained, at
 from icpe.studies.models import Bench, Model, OutOfTimeError
 from icpe.studies.tiny import TINY
+from icpe.tasks.bandits import DeterministicBandit
 from icpe.tasks.search import BinarySearch
 from icpe.testing.toy_artifacts import guesser
 
@@ -21,6 +22,27 @@ def bench(tmp_path):
 
 def test_a_file_that_is_there_is_not_trained_again(bench):
     assert bench.artifact(MODEL).weights_hash == guesser(2).weights_hash
+
+
+def test_on_a_gpu_seeds_are_trained_together_but_for_those_there(
+    tmp_path, optax_dtypes
+):
+    model = Model(
+        BinarySearch(size=4),
+        seed=1,
+        config=TINY,
+        calibration_episodes=8,
+        seeds=(0, 1, 2),
+    )
+    there = dataclasses.replace(model, seed=0)
+    (tmp_path / there.file_name).write_text("not to be touched")
+    artifact = Bench(tmp_path, machine="gpu").artifact(model)
+    assert artifact.provenance["side_by_side"] == [1, 2]
+    other = dataclasses.replace(model, seed=2)
+    late = Bench(tmp_path, machine="gpu", deadline=0.0)
+    assert late.artifact(other).training["seed"] == 2
+    assert late.artifact(other).weights_hash != artifact.weights_hash
+    assert (tmp_path / there.file_name).read_text() == "not to be touched"
 
 
 def test_nothing_is_trained_when_the_time_is_up(bench):
@@ -68,6 +90,21 @@ def test_a_baseline_is_measured_at_every_request(tmp_path):
     guess, sure = result["curve"]
     assert (guess["mean_queries"], sure["mean_queries"]) == (0.0, 1.0)
     assert abs(guess["accuracy"] - 0.5) < 0.16 and sure["accuracy"] == 1.0
+
+
+def test_the_share_of_arms_tried_is_of_those_that_the_task_has(tmp_path):
+    family = DeterministicBandit(num_arms=5, vary_arms=True, fewest_arms=3, most_arms=3)
+    measure = Evaluation(
+        family,
+        Baseline("top-two"),
+        budgets=(2, 3),
+        statistics=("distinct",),
+        episodes=64,
+    )
+    result = measure.run(Bench(tmp_path), seed=0)
+    assert at(result, "budget", "2")["distinct"] == pytest.approx(2 / 3)
+    assert at(result, "budget", "3")["accuracy"] == 1.0
+    assert at(result, "budget", "3")["distinct"] == 1.0
 
 
 @pytest.mark.slow

@@ -73,6 +73,8 @@ def test_models_are_shared_by_the_studies_that_need_them():
     assert models("any-error-probability") == models("stochastic-bandits")
     assert models("distribution-shift") < models("stochastic-bandits")
     assert len(models("stochastic-bandits")) == 3
+    # One for all numbers of arms, and DQN for each.
+    assert len(models("deterministic-bandits")) == 10
 
 
 def test_an_unknown_study_is_answered_with_the_one_that_was_meant():

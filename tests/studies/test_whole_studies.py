@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("optax_dtypes")]
     "name",
     [
         "binary-search",
+        "deterministic-bandits",
         "policy-statistics",
         "magic-room",
         "regret",

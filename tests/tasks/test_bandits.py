@@ -6,6 +6,7 @@ import scipy.stats
 
 from icpe.exceptions import InvalidParameterError
 from icpe.tasks import DeterministicBandit, GaussianBandit
+from icpe.tasks.bandits import numbers_of_arms
 from icpe.testing import check_family
 
 ALARM = 1e-6
@@ -18,6 +19,7 @@ ALARM = 1e-6
         GaussianBandit(num_arms=3),
         GaussianBandit(num_arms=4, vary_arms=True),
         DeterministicBandit(num_arms=3),
+        DeterministicBandit(num_arms=4, vary_arms=True),
     ],
 )
 def test_a_bandit_conforms(family):
@@ -87,8 +89,22 @@ def test_the_number_of_arms_varies_and_each_has_its_own_law(draw_tasks):
         assert scipy.stats.kstest(level[number == arms], "uniform").pvalue > ALARM
 
 
-def test_the_number_of_arms_is_revealed_and_the_others_are_masked():
-    family = GaussianBandit(num_arms=4, vary_arms=True)
+def test_the_number_of_deterministic_arms_varies_and_their_means_do_not(draw_tasks):
+    family = DeterministicBandit(num_arms=6, vary_arms=True, fewest_arms=3, most_arms=5)
+    means = draw_tasks(family, 3000)
+    number = np.sum(means >= 0, 1)
+    assert (means[np.arange(6)[None, :] >= number[:, None]] == -1.0).all()
+    counts = np.bincount(number, minlength=7)[3:6]
+    assert counts.sum() == 3000
+    assert scipy.stats.chisquare(counts).pvalue > ALARM
+    for arms in (3, 4, 5):
+        values = means[number == arms, :arms].ravel()
+        assert scipy.stats.kstest(values, "uniform").pvalue > ALARM
+
+
+@pytest.mark.parametrize("bandit", [GaussianBandit, DeterministicBandit])
+def test_the_number_of_arms_is_revealed_and_the_others_are_masked(bandit):
+    family = bandit(num_arms=4, vary_arms=True)
     means = jnp.asarray([0.5, 0.1, -1.0, -1.0])
     first = family.reset(means, key=jr.key(0))
     assert first.outcome.tolist() == [0.0, 2.0]
@@ -98,9 +114,10 @@ def test_the_number_of_arms_is_revealed_and_the_others_are_masked():
     assert then.query_mask.tolist() == [True, True, False, False]
 
 
-def test_one_number_of_arms_can_be_evaluated_with_the_spec_of_all():
-    every = GaussianBandit(num_arms=14, vary_arms=True)
-    six = GaussianBandit(num_arms=14, vary_arms=True, fewest_arms=6, most_arms=6)
+@pytest.mark.parametrize("bandit", [GaussianBandit, DeterministicBandit])
+def test_one_number_of_arms_can_be_evaluated_with_the_spec_of_all(bandit):
+    every = bandit(num_arms=14, vary_arms=True)
+    six = bandit(num_arms=14, vary_arms=True, fewest_arms=6, most_arms=6)
     assert six.spec == every.spec
     assert int(np.sum(six.sample_task(key=jr.key(0)) >= 0)) == 6
 
@@ -115,6 +132,16 @@ def test_one_pull_of_a_deterministic_arm_reveals_its_mean(draw_tasks):
     assert family.spec.horizon == 3
     values = draw_tasks(family, 1000)
     assert scipy.stats.kstest(values.ravel(), "uniform").pvalue > ALARM
+    some = DeterministicBandit(num_arms=3, vary_arms=True)
+    result = some.step(None, jnp.asarray(1), means, key=jr.key(0))
+    assert result.outcome.tolist() == [means[1], 0.0]
+    assert some.spec.horizon == 3
+
+
+def test_the_numbers_of_arms_are_those_that_tasks_may_have():
+    assert list(numbers_of_arms(DeterministicBandit(num_arms=4, fewest_arms=3))) == [4]
+    some = DeterministicBandit(num_arms=6, vary_arms=True, fewest_arms=3)
+    assert list(numbers_of_arms(some)) == [3, 4, 5, 6]
 
 
 @pytest.mark.parametrize(
@@ -131,6 +158,9 @@ def test_one_pull_of_a_deterministic_arm_reveals_its_mean(draw_tasks):
         (GaussianBandit, {"min_gap": 1.0, "vary_arms": True}),
         (DeterministicBandit, {"num_arms": 1}),
         (DeterministicBandit, {"horizon": -1}),
+        (DeterministicBandit, {"fewest_arms": 1, "vary_arms": True}),
+        (DeterministicBandit, {"fewest_arms": 5, "vary_arms": True, "most_arms": 4}),
+        (DeterministicBandit, {"most_arms": 11, "vary_arms": True}),
     ],
 )
 def test_an_impossible_parameter_is_refused(family, bad):

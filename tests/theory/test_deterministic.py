@@ -6,10 +6,12 @@ from scipy import integrate
 from icpe.theory.deterministic import revealed_best_log_posterior
 
 
-def posterior(tried, values):
+def posterior(tried, values, exists=None):
     return np.exp(
         revealed_best_log_posterior(
-            jnp.asarray(tried), jnp.asarray(values, jnp.float32)
+            jnp.asarray(tried),
+            jnp.asarray(values, jnp.float32),
+            None if exists is None else jnp.asarray(exists),
         )
     )
 
@@ -26,6 +28,15 @@ def test_posterior_agrees_with_integration_over_the_untried_means(largest):
 
 def test_nothing_revealed_is_uniform():
     np.testing.assert_allclose(posterior([False] * 4, [0.0] * 4), 0.25, rtol=1e-6)
+
+
+@pytest.mark.parametrize("number_tried", [0, 1, 2, 3])
+def test_arms_that_there_are_not_change_nothing(number_tried):
+    tried, values = np.arange(3) < number_tried, [0.4, 0.7, 0.2]
+    exists = [True] * 3 + [False] * 2
+    padded = posterior([*tried, False, False], [*values, 0.0, 0.0], exists)
+    np.testing.assert_array_equal(padded[:3], posterior(tried, values))
+    assert padded[3:].tolist() == [0, 0]
 
 
 def test_everything_revealed_is_certain():

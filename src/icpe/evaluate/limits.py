@@ -12,7 +12,7 @@ from icpe.evaluate.every_task import (
     magic_action_bounds,
 )
 from icpe.exceptions import OperatingPointError
-from icpe.tasks.bandits import DeterministicBandit, GaussianBandit
+from icpe.tasks.bandits import DeterministicBandit, GaussianBandit, numbers_of_arms
 from icpe.tasks.base import AbstractTaskFamily
 from icpe.tasks.bernoulli import BernoulliBandit
 from icpe.tasks.feedback_graph import FeedbackGraph
@@ -112,7 +112,8 @@ def _deterministic_bandit(
     family: DeterministicBandit, error_prob: float | None, *, key: PRNGKey
 ) -> Limits:
     """An arm that was never tried may be the best, so all of them must be."""
-    return _always(family.num_arms)
+    numbers = numbers_of_arms(family)
+    return {"mean_queries": float(np.mean(numbers)), "max_queries": numbers[-1]}
 
 
 def _magic_action(

@@ -19,6 +19,7 @@ from icpe.evaluate.nested import play_tasks, sample_tasks
 from icpe.exceptions import UnsupportedError
 from icpe.history import History
 from icpe.rollout import rollout_chunks
+from icpe.tasks.bandits import DeterministicBandit, GaussianBandit, numbers_of_arms
 from icpe.tasks.base import AbstractTaskFamily
 from icpe.theory.characteristic_time import gaussian_characteristic_time
 from icpe.types import PyTree
@@ -166,7 +167,8 @@ def policy_statistics(
 
     Args:
         contender: the explorer.
-        family: a bandit: one number per outcome, one hypothesis per query.
+        family: a bandit: one number per outcome, one hypothesis per query. One that
+            reveals its number of arms may do so if all arms are there.
         task: the environment; drawn by the seed if None.
         trajectories: number of episodes.
         error_prob: stop when the error probability is at most this.
@@ -181,7 +183,8 @@ def policy_statistics(
         OperatingPointError: the request is malformed, or cannot be served.
     """
     spec = family.spec
-    if spec.outcome_size != 1 or spec.num_queries != spec.num_hypotheses:
+    size = spec.outcome_size - _reveals_that_all_arms_are_there(family)
+    if size != 1 or spec.num_queries != spec.num_hypotheses:
         raise UnsupportedError(
             "Policy statistics need a bandit, with one number per outcome and one "
             f"hypothesis per query; got {spec.outcome_size} numbers, "
@@ -202,11 +205,17 @@ def policy_statistics(
     )
 
 
+def _reveals_that_all_arms_are_there(family: AbstractTaskFamily) -> bool:
+    if not isinstance(family, GaussianBandit | DeterministicBandit):
+        return False
+    return family.vary_arms and numbers_of_arms(family)[0] == family.num_arms
+
+
 def _tracked(
     history: History, num_arms: int, proportions: Proportions
 ) -> Float[np.ndarray, "steps queries"]:
     one_hot = np.asarray(history.queries)[:, :, None] == np.arange(num_arms)
-    rewards = np.asarray(history.outcomes)[:, 1:]
+    rewards = np.asarray(history.outcomes)[:, 1:, :1]
     before = np.cumsum(one_hot, axis=1) - one_hot
     sums = np.cumsum(one_hot * rewards, axis=1) - one_hot * rewards
     means = jnp.asarray(sums / np.maximum(before, 1), jnp.float32)

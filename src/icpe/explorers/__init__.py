@@ -54,9 +54,7 @@ from icpe.tasks import TwoPullBandit as _TwoPullBandit
 
 register_belief(_BinarySearch, lambda family: _VersionSpaceBelief(family.size))
 register_belief(_NoisyBinarySearch, _noisy_search_belief)
-register_belief(
-    _DeterministicBandit, lambda family: _RevealedMeansBelief(family.num_arms)
-)
+register_belief(_DeterministicBandit, _RevealedMeansBelief)
 register_belief(_GaussianBandit, _GaussianGapBelief)
 register_belief(_BernoulliBandit, _BernoulliBelief)
 register_belief(_MagicAction, _MagicActionBelief)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.explorers.belief import AbstractBelief, AbstractPredictiveBelief
-from icpe.tasks.bandits import GaussianBandit
+from icpe.tasks.bandits import DeterministicBandit, GaussianBandit
 from icpe.tasks.bernoulli import BernoulliBandit
 from icpe.theory.bernoulli_best_arm import bernoulli_best_arm_log_posterior
 from icpe.theory.deterministic import revealed_best_log_posterior
@@ -50,11 +50,8 @@ class GaussianGapBelief(AbstractPredictiveBelief):
 
     def init(self, first_outcome: Float[Array, "outcome"]) -> GaussianState:
         """No pulls yet; the number of arms is revealed where it varies."""
-        size = self.family.num_arms
-        exists = jnp.ones(size, bool)
-        if self.family.vary_arms:
-            exists = jnp.arange(size, dtype=first_outcome.dtype) < first_outcome[1]
-        return GaussianState(RewardSums.none(size, first_outcome.dtype), exists)
+        rewards = RewardSums.none(self.family.num_arms, first_outcome.dtype)
+        return GaussianState(rewards, _existing(self.family, first_outcome))
 
     def update(
         self, state: GaussianState, query: Index, outcome: Float[Array, "outcome"]
@@ -142,33 +139,47 @@ class BernoulliBelief(AbstractBelief):
 
 
 class RevealedMeans(eqx.Module):
-    """The arms whose mean is known, and their means."""
+    """The arms whose mean is known, their means, and which arms there are."""
 
     tried: Bool[Array, "arms"]
     values: Float[Array, "arms"]
+    exists: Bool[Array, "arms"]
 
 
 class RevealedMeansBelief(AbstractBelief):
     """Which arm is best when one pull reveals its mean."""
 
-    num_arms: int = eqx.field(static=True)
+    family: DeterministicBandit
 
     def init(self, first_outcome: Float[Array, "outcome"]) -> RevealedMeans:
-        """Nothing revealed yet."""
+        """No means yet; the number of arms is revealed where it varies."""
+        size = self.family.num_arms
         return RevealedMeans(
-            jnp.zeros(self.num_arms, bool),
-            jnp.zeros(self.num_arms, first_outcome.dtype),
+            jnp.zeros(size, bool),
+            jnp.zeros(size, first_outcome.dtype),
+            _existing(self.family, first_outcome),
         )
 
     def update(
         self, state: RevealedMeans, query: Index, outcome: Float[Array, "outcome"]
     ) -> RevealedMeans:
         """Reveals one mean."""
-        pulled = jnp.arange(self.num_arms) == query
+        pulled = jnp.arange(self.family.num_arms) == query
         return RevealedMeans(
-            state.tried | pulled, jnp.where(pulled, outcome[0], state.values)
+            state.tried | pulled,
+            jnp.where(pulled, outcome[0], state.values),
+            state.exists,
         )
 
     def log_posterior(self, state: RevealedMeans) -> Float[Array, "hypotheses"]:
         """In closed form."""
-        return revealed_best_log_posterior(state.tried, state.values)
+        return revealed_best_log_posterior(state.tried, state.values, state.exists)
+
+
+def _existing(
+    family: GaussianBandit | DeterministicBandit, first_outcome: Float[Array, "outcome"]
+) -> Bool[Array, "arms"]:
+    """The arms that there are: all, or as many as the first outcome reveals."""
+    if not family.vary_arms:
+        return jnp.ones(family.num_arms, bool)
+    return jnp.arange(family.num_arms, dtype=first_outcome.dtype) < first_outcome[1]

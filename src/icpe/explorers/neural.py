@@ -21,15 +21,18 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.exceptions import OperatingPointError
+from icpe.exceptions import InvalidParameterError, OperatingPointError
 from icpe.explorers.base import AbstractExplorer
 from icpe.history import Growing, History, Scratch, StepCount
 from icpe.nets.canvas import AbstractSummaryEncoder, CanvasEncoder
 from icpe.nets.encoders import AbstractOutcomeEncoder, LinearEncoder, PatchEncoder
 from icpe.nets.sequence import SequenceNet
 from icpe.nets.tokens import (
+    AnySummary,
+    EntrySummary,
     Summary,
     Token,
+    first_token,
     summary_size,
     token_after,
     tokens_along,
@@ -59,6 +62,23 @@ class NetConfig:
     """Give each token the counts and mean outcomes of the queries so far."""
     belief: bool = False
     """Add a linear function of the posterior to the query net's output."""
+    entry_summary: bool = False
+    """Average entries of flagged outcomes over all queries, not over each."""
+
+    def summary_kind(self, spec: TaskSpec) -> AnySummary | None:
+        """How the tokens of a family summarize what came before, if they do.
+
+        Raises:
+            InvalidParameterError: the outcomes of the family have no flags.
+        """
+        if self.entry_summary and not spec.outcome_flags:
+            raise InvalidParameterError(
+                "entry_summary needs a family whose outcomes have flags, such as "
+                "feedback-graph; leave it out."
+            )
+        if not self.summary:
+            return None
+        return EntrySummary if self.entry_summary else Summary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,9 +135,9 @@ class ExplorerNets(eqx.Module):
                 _outcome_encoder(spec, config, key=encoder_key),
                 num_queries=spec.num_queries,
                 num_tokens=spec.horizon + 1,
-                summary_size=summary_size(spec.num_queries, spec.outcome_size)
-                if config.summary
-                else 0,
+                summary_size=summary_size(
+                    config.summary_kind(spec), spec.num_queries, spec.outcome_size
+                ),
                 condition_size=CONDITION_SIZE,
                 belief_size=spec.num_hypotheses if config.belief else 0,
                 output_size=max(spec.num_queries, spec.num_hypotheses),
@@ -149,7 +169,7 @@ class ExplorerNets(eqx.Module):
                 queries,
                 spec.normalize(outcomes),
                 spec.num_queries,
-                with_summary=self.config.summary,
+                self.config.summary_kind(spec),
             )
         )(history.queries, history.outcomes)
         positions = jnp.arange(history.outcomes.shape[1])
@@ -303,15 +323,9 @@ class NeuralExplorer(AbstractExplorer):
                 "price of an error_prob in its artifact first."
             )
         nets = self.nets
-        summary = (
-            Summary.empty(spec.num_queries, spec.outcome_size)
-            if nets.config.summary
-            else None
-        )
-        token = Token(
-            query=jnp.zeros(spec.num_queries),
-            outcome=spec.normalize(first_outcome),
-            summary=None if summary is None else summary.features(),
+        kind = nets.config.summary_kind(spec)
+        token, summary = first_token(
+            spec.normalize(first_outcome), spec.num_queries, kind
         )
         start = jnp.zeros((), jnp.int32)
         state = self._read(

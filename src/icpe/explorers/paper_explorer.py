@@ -23,7 +23,13 @@ from icpe.history import Growing, History, Scratch, StepCount
 from icpe.nets.dropout import Dropout
 from icpe.nets.encoders import LinearEncoder
 from icpe.nets.sequence import SequenceNet
-from icpe.nets.tokens import Summary, Token, summary_size, token_after, tokens_along
+from icpe.nets.tokens import (
+    Token,
+    first_token,
+    summary_size,
+    token_after,
+    tokens_along,
+)
 from icpe.nets.transformer import TIME_AXIS, in_compute_dtype
 from icpe.tasks.base import TaskSpec
 from icpe.types import Index, OperatingPoint, PRNGKey, PyTree, Regime
@@ -114,9 +120,9 @@ class PaperNets(eqx.Module):
                 LinearEncoder(spec.outcome_size, width, key=encoder_key),
                 num_queries=spec.num_queries,
                 num_tokens=spec.horizon + 1,
-                summary_size=summary_size(spec.num_queries, spec.outcome_size)
-                if config.summary
-                else 0,
+                summary_size=summary_size(
+                    config.summary_kind(spec), spec.num_queries, spec.outcome_size
+                ),
                 condition_size=_NO_CONDITION,
                 output_size=max(spec.num_queries + 1, spec.num_hypotheses),
                 key=net_key,
@@ -208,7 +214,7 @@ class PaperNets(eqx.Module):
                 queries,
                 spec.normalize(outcomes),
                 spec.num_queries,
-                with_summary=self.config.summary,
+                self.config.summary_kind(spec),
             )
         )(history.queries, history.outcomes)
 
@@ -281,13 +287,9 @@ class PaperExplorer(AbstractExplorer):
                 f"This explorer was trained for {self.nets.objective} alone and cannot "
                 f"serve a request for {operating_point.regime}; train another one."
             )
-        summary = None
-        if self.nets.config.summary:
-            summary = Summary.empty(spec.num_queries, spec.outcome_size)
-        token = Token(
-            query=jnp.zeros(spec.num_queries),
-            outcome=spec.normalize(first_outcome),
-            summary=None if summary is None else summary.features(),
+        kind = self.nets.config.summary_kind(spec)
+        token, summary = first_token(
+            spec.normalize(first_outcome), spec.num_queries, kind
         )
         start = jnp.zeros((), jnp.int32)
         caches = self.nets.init_caches()

@@ -78,6 +78,9 @@ class TrainConfig:
     belief: bool = False
     """Add a linear function of the posterior to the query net's output, for families
     of very many queries."""
+    entry_summary: bool = False
+    """Summarize the entries of flagged outcomes over all queries instead, for
+    families whose outcomes are about the same things whatever the query."""
     log_every: int = 50
     """Iterations in one compiled chunk, between two lines of the log."""
     seed: int = 0
@@ -133,7 +136,7 @@ class TrainConfig:
             num_kv_heads=self.num_kv_heads,
             bfloat16=self.bfloat16,
         )
-        return NetConfig(transformer, self.summary, self.belief)
+        return NetConfig(transformer, self.summary, self.belief, self.entry_summary)
 
     def prices(self, spec: TaskSpec) -> PriceRange:
         """The trained price range for a family."""

@@ -7,11 +7,12 @@ from icpe.explorers.paper_explorer import PaperNets
 from icpe.learn.config import TrainConfig
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.learner import PaperLearner, PaperLearnerState, PaperMetrics
+from icpe.learn.side_by_side import SideBySide
 from icpe.learn.universal import LearnerState, Metrics, UniversalLearner
 from icpe.tasks.base import AbstractTaskFamily
 
 AnyConfig = TrainConfig | PaperConfig
-AnyLearner = UniversalLearner | PaperLearner
+AnyLearner = UniversalLearner | PaperLearner | SideBySide
 AnyMetrics = Metrics | PaperMetrics
 AnyNets = ExplorerNets | PaperNets
 AnyState = LearnerState | PaperLearnerState

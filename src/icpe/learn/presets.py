@@ -48,11 +48,14 @@ _GPU_FEW_QUERIES = {
 """Below `_FEW_QUERIES`; the same number of iterations until exploration is low."""
 
 _GPU_ANY_NUMBER = {
-    "num_iterations": 7000,
-    "exploration_anneal": 0.04,
-    "ignore_stop_anneal": 0.06,
+    "num_iterations": 5000,
+    "exploration_anneal": 0.056,
+    "ignore_stop_anneal": 0.08,
 }
 """Where one explorer serves all numbers of arms; again as many until it is low."""
+
+_GPU_ANY_NUMBER_OF: dict[str, dict] = {"gaussian-bandit": {"min_price": 0.002}}
+"""Further changes there, by family."""
 
 _CHANGES: dict[tuple[str, Preset], dict] = {
     # Without noise there is nothing to average, and close values must stay apart.
@@ -63,7 +66,7 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
     # is among high ranks, to the end, so that what follows a slightly better query is
     # learned before the query looks better. A query is rarely made twice; the price
     # changes nothing but whether to begin at all.
-    ("binary-search", "cpu"): {"advantage_learning": 0.0},
+    ("binary-search", "cpu"): {"advantage_learning": 0.0, "belief": True},
     ("binary-search", "gpu"): {
         "batch_size": 2048,
         "summary": False,
@@ -76,6 +79,11 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
         "exploration_anneal": 0.25,
         "ignore_stop_anneal": 0.5,
     },
+    # An arm's reward is the same whichever query reveals it.
+    ("feedback-graph", "cpu"): {"entry_summary": True, "num_iterations": 800},
+    ("feedback-graph", "gpu"): {"entry_summary": True},
+    # Many noise levels to tell apart, in episodes that are seldom long.
+    ("magic-action", "cpu"): {"num_iterations": 1000},
     # A step looks at pictures, which takes longer than its share of learning.
     ("patches", "gpu"): {
         "num_iterations": 2500,
@@ -90,9 +98,12 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
     },
 }
 
-_SEARCH_ITERATIONS = 9000
-_SEARCH_SIZE = 256
-"""A search among so many takes so many iterations; among fewer, fewer."""
+_SEARCHES: dict[Preset, tuple[int, int, int]] = {
+    "cpu": (16, 600, 400),
+    "gpu": (256, 9000, 1000),
+}
+"""A search among so many takes so many iterations; among others in proportion to the
+power 0.75 of their number, and at least so many."""
 
 _LONG_HORIZON = 32
 """From here on most episodes are much shorter than the horizon."""
@@ -110,10 +121,12 @@ def preset(name: Preset, family: AbstractTaskFamily) -> TrainConfig:
         changes |= _GPU_FEW_QUERIES
     if name == "gpu" and getattr(family, "vary_arms", False):
         changes |= _GPU_ANY_NUMBER
+        changes |= _GPU_ANY_NUMBER_OF.get(family_name(family), {})
     changes |= _CHANGES.get((family_name(family), name), {})
-    if name == "gpu" and family_name(family) == "binary-search":
-        share = (spec.num_queries / _SEARCH_SIZE) ** 0.75
-        changes["num_iterations"] = 50 * max(20, round(share * _SEARCH_ITERATIONS / 50))
+    if family_name(family) == "binary-search":
+        size, iterations, least = _SEARCHES[name]
+        share = (spec.num_queries / size) ** 0.75
+        changes["num_iterations"] = max(least, 50 * round(share * iterations / 50))
     if spec.horizon >= _LONG_HORIZON:
         updates = changes.get("updates_per_iteration", config.updates_per_iteration)
         changes["crop_steps"] = spec.horizon // 3

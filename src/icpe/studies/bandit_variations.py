@@ -3,8 +3,10 @@
 import dataclasses
 from typing import Any
 
+import jax.random as jr
 import numpy as np
 
+from icpe.evaluate.nested import sample_tasks
 from icpe.evaluate.plots import Figure
 from icpe.evaluate.policy_statistics import inverse_gap_proportions, policy_statistics
 from icpe.studies import paper_values
@@ -160,7 +162,11 @@ def make_shift(size: Size) -> Study:
             shifted = ShiftedGaussianBandit(
                 num_arms=number, shift_kl=shift, horizon=plain.horizon
             )
-            among = dataclasses.replace(shifted, among=arms_of(size)[-1])
+            among = dataclasses.replace(
+                shifted,
+                among=arms_of(size)[-1],
+                horizon=among_others(number, size).horizon,
+            )
             row = f"K={number}, KL={shift:g}"
             for method, family, explorer, seed in (
                 ("top-two", shifted, Baseline("top-two", made_for=plain), None),
@@ -246,18 +252,26 @@ def _shift_figures(results: Results) -> dict[str, Figure]:
 
 @dataclasses.dataclass(frozen=True)
 class PolicyMeasure(AbstractMeasure):
-    """The average policy in one environment, beside what Track-and-Stop would do."""
+    """The average policy in one environment, beside what Track-and-Stop would do.
+
+    The environment is drawn from `environments`, or else from the family.
+    """
 
     family: AbstractTaskFamily
     explorer: AnyExplorer
     trajectories: int = 100
     error_prob: float = ERROR_PROB
+    environments: AbstractTaskFamily | None = None
 
     def run(self, bench: Bench, seed: int) -> dict[str, Any]:
         """Plays the environment of the seed again and again."""
+        (task,) = sample_tasks(
+            self.environments or self.family, 1, key=jr.split(jr.key(seed))[0]
+        )
         found = policy_statistics(
             self.explorer.build(self.family, bench),
             self.family,
+            task=task,
             trajectories=self.trajectories,
             error_prob=self.error_prob,
             proportions=inverse_gap_proportions,
@@ -288,7 +302,7 @@ def make_policy(size: Size) -> Study:
         Cell(
             row, "track-and-stop", PolicyMeasure(family, classical, trajectories, asked)
         ),
-        Cell(row, "ours", PolicyMeasure(among, ours, trajectories, asked), 0),
+        Cell(row, "ours", PolicyMeasure(among, ours, trajectories, asked, family), 0),
     )
     return Study(
         "policy-statistics",

@@ -52,7 +52,7 @@ def make(size: Size) -> Study:
             ),
         ]
         for seed in seeds:
-            model = Model(family, seed)
+            model = Model(family, seed, seeds=seeds)
             trained = Trained(tiny_model(model) if tiny else model)
             measure = Evaluation(
                 family,

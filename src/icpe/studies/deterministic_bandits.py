@@ -1,10 +1,12 @@
 """Bandits without noise and as many pulls as arms: every arm must be tried once."""
 
+import dataclasses
+
 from icpe.evaluate.plots import Figure
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, value_at
-from icpe.studies.models import Learner, Model
+from icpe.studies.models import Model
 from icpe.studies.study import Cell, Results, Size, Study
 from icpe.studies.tables import (
     Estimate,
@@ -25,37 +27,42 @@ METHODS = ("ours", "uniform", "i-dpt", "dqn")
 def make(size: Size) -> Study:
     """Declares the study."""
     tiny = size == "tiny"
+    arms = (3,) if tiny else ARMS
+    any_number = DeterministicBandit(
+        num_arms=arms[-1], vary_arms=True, fewest_arms=arms[0]
+    )
+    model = tiny_model(Model(any_number)) if tiny else Model(any_number)
     cells = []
-    for number in (3,) if tiny else ARMS:
-        family, row = DeterministicBandit(num_arms=number), f"K={number}"
+    for number in arms:
+        alone = DeterministicBandit(num_arms=number)
+        among_others = dataclasses.replace(
+            any_number, fewest_arms=number, most_arms=number
+        )
 
-        def model(learner: Learner = "universal", family=family) -> Trained:
-            found = Model(family, learner=learner)
-            return Trained(tiny_model(found) if tiny else found)
-
-        def cell(method, explorer, seed=None, family=family, row=row) -> Cell:
+        def cell(method, family, explorer, seed=None, number=number) -> Cell:
             measure = Evaluation(
                 family,
                 explorer,
-                budgets=(family.num_arms,),
+                budgets=(number,),
                 statistics=("distinct",),
                 episodes=EPISODES if tiny else 20_000,
             )
-            return Cell(row, method, measure, seed)
+            return Cell(f"K={number}", method, measure, seed)
 
         cells += [
-            cell("uniform", Baseline("uniform")),
-            cell("ours", model(), 0),
-            cell("i-dpt", Wrapped("i-dpt", model()), 0),
+            cell("uniform", alone, Baseline("uniform")),
+            cell("ours", among_others, Trained(model, among_others), 0),
+            cell("i-dpt", among_others, Wrapped("i-dpt", Trained(model)), 0),
         ]
         if not tiny:
-            cells.append(cell("dqn", model("dqn"), 0))
+            cells.append(cell("dqn", alone, Trained(Model(alone, learner="dqn")), 0))
     return Study(
         "deterministic-bandits",
         "Deterministic bandits",
         "K arms with means uniform on [0, 1] that one pull reveals, and K pulls. The "
-        "limit is accuracy 1 with every arm tried once. Paper: figure of deterministic "
-        "bandits, both about 1. One training seed.",
+        "limit is accuracy 1 with every arm tried once. One explorer serves all K, "
+        "which is revealed at reset; DQN is trained for each K. Paper: figure of "
+        "deterministic bandits, both about 1. One training seed.",
         tuple(cells),
         _tables,
         _figures,

@@ -44,20 +44,25 @@ _REGRET_NOISE, _REGRET_ERROR_PROB, _REGRET_HORIZON = 0.1, 0.01, 500
 _REGRET_BASELINES = ("ucb", "thompson", "gaussian-ids")
 
 
+_LONGEST = 40
+"""Most pulls of the trained explorer, which needs few."""
+
+
 def _horizon(size: Size) -> int:
     return 8 if size == "tiny" else 100
 
 
 def _model(size: Size) -> Model:
     """One explorer for all noise levels."""
-    model = Model(MagicAction(horizon=_horizon(size), vary_noise=True))
+    horizon = min(_horizon(size), _LONGEST)
+    model = Model(MagicAction(horizon=horizon, vary_noise=True))
     return tiny_model(model) if size == "tiny" else model
 
 
 def _level(noise: float, size: Size) -> MagicAction:
     """One noise level, as the explorer for all of them sees it."""
     return MagicAction(
-        horizon=_horizon(size),
+        horizon=min(_horizon(size), _LONGEST),
         vary_noise=True,
         lowest_noise=noise,
         highest_noise=noise,

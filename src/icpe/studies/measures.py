@@ -196,11 +196,12 @@ class _Play:
         )
 
     def distinct(self, request: Request) -> dict[str, Any]:
-        """Mean share of the queries that were made at least once."""
+        """Mean share of the queries allowed at first that were made at least once."""
         number = self._measure.family.spec.num_queries
         shares = np.concatenate(
             [
-                num_distinct(np.asarray(one.history.queries), number) / number
+                num_distinct(np.asarray(one.history.queries), number)
+                / _num_allowed(one, number)
                 for one in self.transcripts(request)
             ]
         )
@@ -257,6 +258,13 @@ def short(report: Report) -> dict[str, Any]:
     kept: dict[str, Any] = {name: getattr(report, name) for name in _SHORT}
     kept["survival"] = [round(share, 5) for share in report.survival]
     return kept
+
+
+def _num_allowed(transcript: Transcript, num_queries: int) -> np.ndarray | int:
+    """Queries that were allowed at the first step of each episode."""
+    if transcript.query_masks is None:
+        return num_queries
+    return np.asarray(transcript.query_masks)[:, 0].sum(axis=1)
 
 
 def _mean(values: np.ndarray) -> float | None:

@@ -22,7 +22,12 @@ from icpe.learn.paper.presets import paper_preset
 from icpe.learn.presets import Preset, preset
 from icpe.progress import AbstractProgress
 from icpe.tasks.base import AbstractTaskFamily
-from icpe.workflow import checkpoint_path, metrics_path, train
+from icpe.workflow import (
+    checkpoint_path,
+    metrics_path,
+    train,
+    train_side_by_side,
+)
 
 Learner = Literal["universal", "dqn"]
 
@@ -42,6 +47,7 @@ class Model:
             paper's baseline for deterministic bandits.
         config: the whole configuration; the preset of the machine if None.
         calibration_episodes: for each row of the operating table.
+        seeds: those that are trained with it in one program on a GPU.
     """
 
     family: AbstractTaskFamily
@@ -49,6 +55,7 @@ class Model:
     learner: Learner = "universal"
     config: TrainConfig | None = None
     calibration_episodes: int = 8192
+    seeds: tuple[int, ...] = ()
 
     @property
     def file_name(self) -> str:
@@ -100,40 +107,56 @@ class Bench:
             TrainingDivergedError: a loss became NaN or infinite.
         """
         path = self.folder / model.file_name
-        if path.exists():
-            return Artifact.load(path, model.family)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        on_cpu = jax.default_backend() == "cpu"
-        machine = self.machine or ("cpu" if on_cpu else "gpu")
-        config = model.configuration(machine)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            on_cpu = jax.default_backend() == "cpu"
+            self._train(model, self.machine or ("cpu" if on_cpu else "gpu"))
+        return Artifact.load(path, model.family)
+
+    def _train(self, model: Model, machine: Preset) -> None:
+        """Fills in the file of a model, and of those that are trained with it."""
+        seeds = [model.seed]
+        if machine == "gpu" and model.learner == "universal":
+            seeds += [s for s in model.seeds if not self._path(model, s).exists()]
+        seeds = sorted(set(seeds))
+        paths = [self._path(model, seed) for seed in seeds]
         left = self.deadline - time.monotonic()
         if left <= 0:
-            raise OutOfTimeError(f"There is no time left to train {path.stem}.")
-        checkpoint = checkpoint_path(path)
-        trained = train(
-            model.family,
-            config,
-            FitOptions(
-                checkpoint=checkpoint,
-                light_checkpoint=True,
-                resume=checkpoint.exists(),
-                time_limit=left,
-                metrics=metrics_path(path),
-            ),
-            calibration_episodes=model.calibration_episodes,
-            progress=self.progress,
+            raise OutOfTimeError(f"There is no time left to train {paths[0].stem}.")
+        config = dataclasses.replace(model, seed=seeds[0]).configuration(machine)
+        name = paths[0].stem + "".join(f"-and-{seed}" for seed in seeds[1:])
+        kept = paths[0].with_name(name + paths[0].suffix)
+        checkpoint = checkpoint_path(kept)
+        options = FitOptions(
+            checkpoint=checkpoint,
+            light_checkpoint=True,
+            resume=checkpoint.exists(),
+            time_limit=left,
+            metrics=metrics_path(kept),
         )
-        if trained.stopped == "interrupted":
+        measured: dict[str, Any] = {
+            "calibration_episodes": model.calibration_episodes,
+            "progress": self.progress,
+        }
+        if len(seeds) == 1:
+            found = [train(model.family, config, options, **measured)]
+        else:
+            assert isinstance(config, TrainConfig)
+            found = train_side_by_side(model.family, config, seeds, options, **measured)
+        if found[0].stopped == "interrupted":
             raise KeyboardInterrupt
-        if trained.stopped is not None:
-            done = trained.artifact.provenance["iterations"]
+        if found[0].stopped is not None:
+            done = found[0].artifact.provenance["iterations"]
             raise OutOfTimeError(
-                f"The training of {path.stem} ran out of time after {done} of "
+                f"The training of {kept.stem} ran out of time after {done} of "
                 f"{config.num_iterations} iterations; run the study again to go on."
             )
-        trained.artifact.save(path)
+        for path, one in zip(paths, found, strict=True):
+            one.artifact.save(path)
         checkpoint.unlink(missing_ok=True)
-        return trained.artifact
+
+    def _path(self, model: Model, seed: int) -> Path:
+        return self.folder / dataclasses.replace(model, seed=seed).file_name
 
     def calibrated(self, model: Model, part: AbstractTaskFamily) -> Artifact:
         """The trained explorer with an operating table for a part of its family.

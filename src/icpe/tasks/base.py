@@ -39,6 +39,8 @@ class TaskSpec:
             empty where it is none.
         query_grid: rows and columns in which the pictures of all queries lie side by
             side and make up one large picture, row by row; empty where they do not.
+        outcome_flags: whether the second half of an outcome tells, by 1 and 0, which
+            entries of the first half were revealed; those that were not are 0.
     """
 
     num_queries: int
@@ -57,6 +59,7 @@ class TaskSpec:
     question: str = "Query {query}: what is the outcome?"
     outcome_shape: tuple[int, ...] = ()
     query_grid: tuple[int, ...] = ()
+    outcome_flags: bool = False
 
     def __post_init__(self):
         for name, lowest in (
@@ -94,6 +97,11 @@ class TaskSpec:
                     f"TaskSpec.{name} must be empty or two numbers whose product is "
                     f"{size}; got {given}."
                 )
+        if self.outcome_flags and self.outcome_size % 2:
+            raise InvalidParameterError(
+                "TaskSpec.outcome_size must be even where outcomes have flags; got "
+                f"{self.outcome_size}."
+            )
         if any(not scale > 0 for scale in self.outcome_scale):
             raise InvalidParameterError(
                 f"TaskSpec.outcome_scale must be positive; got {self.outcome_scale}."

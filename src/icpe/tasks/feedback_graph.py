@@ -120,6 +120,7 @@ class FeedbackGraph(AbstractTaskFamily):
             outcome_names=tuple(f"reward of {name}" for name in names)
             + tuple(f"{name} revealed" for name in names),
             question="Pull {query}: which rewards were revealed?",
+            outcome_flags=True,
         )
 
     def sample_task(self, *, key: PRNGKey) -> Means:

@@ -29,7 +29,7 @@ def fingerprint(family: AbstractTaskFamily) -> str:
 
     Two families with one fingerprint have the same numbers of queries, hypotheses and
     steps, the same scaling and costs, and gave the same tasks, outcomes and masks.
-    Names for people do not enter.
+    Names for people and hints for networks do not enter.
     """
     spec = family.spec
     shape = (_NUM_EPISODES, min(_NUM_STEPS, spec.horizon))
@@ -51,7 +51,8 @@ def fingerprint(family: AbstractTaskFamily) -> str:
 def _numbers(family: AbstractTaskFamily) -> dict:
     fields = dataclasses.asdict(family.spec)
     words = ("query_names", "hypothesis_names", "outcome_names", "outcome_labels")
-    numbers = {k: v for k, v in fields.items() if k not in (*words, "question")}
+    hints = (*words, "question", "outcome_flags")
+    numbers = {k: v for k, v in fields.items() if k not in hints}
     # Fields that are younger than the first fingerprints enter where they are set.
     unset = [k for k in ("outcome_shape", "query_grid") if not numbers[k]]
     return {k: v for k, v in numbers.items() if k not in unset}

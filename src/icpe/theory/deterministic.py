@@ -5,7 +5,9 @@ from jaxtyping import Array, Bool, Float
 
 
 def revealed_best_log_posterior(
-    tried: Bool[Array, "arms"], values: Float[Array, "arms"]
+    tried: Bool[Array, "arms"],
+    values: Float[Array, "arms"],
+    exists: Bool[Array, "arms"] | None = None,
 ) -> Float[Array, "arms"]:
     """Log-probability that each arm is best; means are independent U[0, 1].
 
@@ -16,8 +18,11 @@ def revealed_best_log_posterior(
     Args:
         tried: the arms whose mean is known.
         values: their means; ignored where untried.
+        exists: the arms that there are, the first one among them; all if None. The
+            others are never tried, and never best.
     """
-    num_untried = jnp.sum(~tried).astype(values.dtype)
+    untried = ~tried if exists is None else exists & ~tried
+    num_untried = jnp.sum(untried).astype(values.dtype)
     known = jnp.where(tried, jnp.clip(values, 0.0, 1.0), -1.0)
     leader = jnp.argmax(known)
     none_tried = ~tried[leader]
@@ -25,4 +30,4 @@ def revealed_best_log_posterior(
     log_lead = jnp.where(num_untried > 0, num_untried * jnp.log(largest), 0.0)
     log_others = jnp.log(-jnp.expm1(log_lead)) - jnp.log(jnp.maximum(num_untried, 1))
     revealed = jnp.where(jnp.arange(tried.shape[0]) == leader, log_lead, -jnp.inf)
-    return jnp.where(tried, revealed, log_others)
+    return jnp.where(untried, log_others, revealed)

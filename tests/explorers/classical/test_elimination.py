@@ -74,9 +74,10 @@ def test_only_a_budget_is_served(explorer):
         explorer.init(FAMILY.spec, OperatingPoint.at(64, error_prob=0.1), jnp.zeros(1))
 
 
-def test_a_varying_number_of_arms_is_refused():
+@pytest.mark.parametrize("family", [GaussianBandit, DeterministicBandit])
+def test_a_varying_number_of_arms_is_refused(family):
     with pytest.raises(UnsupportedError, match="vary_arms"):
-        make_explorer("successive-rejects", GaussianBandit(vary_arms=True))
+        make_explorer("successive-rejects", family(vary_arms=True))
 
 
 @pytest.mark.slow

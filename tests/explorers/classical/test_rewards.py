@@ -4,7 +4,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.exceptions import OperatingPointError
+from icpe.exceptions import OperatingPointError, UnsupportedError
 from icpe.explorers import make_explorer
 from icpe.explorers.bandit_beliefs import RewardSums
 from icpe.explorers.classical.gaussian_ids import InformationRatio
@@ -81,6 +81,13 @@ def test_each_family_has_its_noise():
     assert (batch.prior_mean, batch.prior_spread) == (8.0, 8.0)
     still = reward_law(DeterministicBandit(num_arms=3), jnp.zeros(1))
     assert float(still.noise[0]) == pytest.approx(5e-4)
+
+
+def test_a_varying_number_of_arms_is_refused():
+    family = DeterministicBandit(num_arms=3, vary_arms=True)
+    explorer = make_explorer("ucb", family)
+    with pytest.raises(UnsupportedError, match="leave vary_arms out"):
+        explorer.init(family.spec, OperatingPoint.at(3, budget=3), jnp.zeros(2))
 
 
 def test_only_a_budget_is_served():

@@ -210,7 +210,7 @@ def plain_arms_for(family: AbstractTaskFamily) -> PlainArms:
     if isinstance(family, BernoulliBandit):
         return BernoulliArms(family.num_arms, family.batch_size)
     if isinstance(family, GaussianBandit | ShiftedGaussianBandit):
-        if isinstance(family, GaussianBandit) and family.vary_arms:
+        if getattr(family, "vary_arms", False):
             raise UnsupportedError(
                 "Classical methods take a fixed number of arms, and vary_arms is set; "
                 "leave vary_arms out."
