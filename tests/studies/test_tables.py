@@ -92,11 +92,13 @@ def test_what_is_not_known_is_neither_met_nor_missed():
 
 
 def test_rows_that_miss_are_named_with_what_was_tried():
-    states = {"a": True, "b": False, "c": None, "d": False}
-    sentences = misses(list(states), states.get, {"b": "Longer training did not help."})
+    states = {"a": True, "b": False, "c": None, "d": False, "b2": False}
+    sentences = misses(
+        list(states), states.get, {"b*": "Longer training did not help."}
+    )
     assert sentences == (
-        "b misses its target. Longer training did not help.",
-        "d misses its target. Nothing was noted about it yet.",
+        "b; b2 miss the target. Longer training did not help.",
+        "d misses the target. Nothing was noted about it yet.",
     )
 
 

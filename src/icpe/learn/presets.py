@@ -98,12 +98,12 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
     },
 }
 
-_SEARCHES: dict[Preset, tuple[int, int, int]] = {
-    "cpu": (16, 600, 400),
-    "gpu": (256, 9000, 1000),
+_SEARCHES: dict[Preset, tuple[int, int, float, int]] = {
+    "cpu": (8, 400, 1.3, 400),
+    "gpu": (256, 9000, 0.75, 1000),
 }
-"""A search among so many takes so many iterations; among others in proportion to the
-power 0.75 of their number, and at least so many."""
+"""A search among so many takes so many iterations; among others in proportion to a
+power of their number, and at least so many."""
 
 _LONG_HORIZON = 32
 """From here on most episodes are much shorter than the horizon."""
@@ -124,8 +124,8 @@ def preset(name: Preset, family: AbstractTaskFamily) -> TrainConfig:
         changes |= _GPU_ANY_NUMBER_OF.get(family_name(family), {})
     changes |= _CHANGES.get((family_name(family), name), {})
     if family_name(family) == "binary-search":
-        size, iterations, least = _SEARCHES[name]
-        share = (spec.num_queries / size) ** 0.75
+        size, iterations, power, least = _SEARCHES[name]
+        share = (spec.num_queries / size) ** power
         changes["num_iterations"] = max(least, 50 * round(share * iterations / 50))
     if spec.horizon >= _LONG_HORIZON:
         updates = changes.get("updates_per_iteration", config.updates_per_iteration)

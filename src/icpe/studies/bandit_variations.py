@@ -96,10 +96,11 @@ _BUDGET_METHODS = ("ours", "top-two", "ttps", "uniform-sampling", "i-dpt")
 
 
 def _budget_tables(results: Results) -> list[Table]:
-    rows, missed = [], []
+    rows, met = [], {}
     for row in results.rows:
         for budget in paper_values.BUDGETS:
-            label, met = f"{row}, budget {budget}", _budget_met(results, row, budget)
+            label = f"{row}, budget {budget}"
+            met[label] = _budget_met(results, row, budget)
             rows.append(
                 (
                     label,
@@ -108,10 +109,9 @@ def _budget_tables(results: Results) -> list[Table]:
                         for method in _BUDGET_METHODS
                     ),
                     shown(_budget_target(row, budget), 3, ABSENT),
-                    verdict(met),
+                    verdict(met[label]),
                 )
             )
-            missed += misses([label], lambda _, met=met: met, results.notes)
     names = (LOOKS[method].name for method in _BUDGET_METHODS)
     return [
         Table(
@@ -122,7 +122,7 @@ def _budget_tables(results: Results) -> list[Table]:
             (
                 "Target: the exact-posterior rule as simulated beforehand on 3,000 "
                 f"tasks, less {paper_values.BUDGET_SLACK}.",
-                *missed,
+                *misses(list(met), met.get, results.notes),
             ),
         )
     ]

@@ -163,7 +163,12 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.set_title(panel.title, fontsize=10, color=INK, loc="left")
     if panel.legend:
         axes.legend(
-            loc="upper right", frameon=False, labelcolor="linecolor", fontsize=9
+            loc="upper right",
+            facecolor="white",
+            edgecolor="none",
+            framealpha=0.85,
+            labelcolor="linecolor",
+            fontsize=9,
         )
     else:
         _label_ends(axes, shown)

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import fnmatch
 import html
 import io
 import math
@@ -20,6 +21,7 @@ NOT_SERVED = "not served"
 ABSENT = "–"
 """Stands where there is nothing to say, such as a number the paper does not print."""
 MET, MISSED = "met", "**missed**"
+_NO_REMARK = "Nothing was noted about it yet."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,11 +177,20 @@ def misses(
     is_met: Callable[[str], bool | None],
     notes: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """A sentence for each row that misses its target, with the remark on it."""
+    """A sentence for the rows that miss their target, with the remark on them.
+
+    Remarks are found by the name of a row or by a pattern such as "K=14*"; rows with
+    the same remark are named together.
+    """
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if is_met(row) is False:
+            fits = (notes[name] for name in notes if fnmatch.fnmatchcase(row, name))
+            found.setdefault(next(fits, _NO_REMARK), []).append(row)
+    verbs = {remark: "miss" if rows[1:] else "misses" for remark, rows in found.items()}
     return tuple(
-        f"{row} misses its target. {notes.get(row, 'Nothing was noted about it yet.')}"
-        for row in rows
-        if is_met(row) is False
+        f"{'; '.join(rows)} {verbs[remark]} the target. {remark}"
+        for remark, rows in found.items()
     )
 
 
