@@ -11,7 +11,8 @@ from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.training_rule import TrainingRule
 from icpe.exceptions import UnsupportedError
 from icpe.learn.config import TrainConfig
-from icpe.learn.fit import FitOptions, FitResult, fit, fit_side_by_side
+from icpe.learn.fit import FitOptions, FitResult, fit
+from icpe.learn.fit_seeds import fit_side_by_side
 from icpe.learn.learners import AnyConfig
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.transfer import transfer

@@ -5,7 +5,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +19,6 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from icpe.exceptions import InvalidParameterError, TrainingDivergedError
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
-from icpe.learn.config import TrainConfig
 from icpe.learn.learners import (
     AnyConfig,
     AnyLearner,
@@ -29,8 +28,6 @@ from icpe.learn.learners import (
     make_learner,
 )
 from icpe.learn.log import MetricsLog
-from icpe.learn.side_by_side import SideBySide
-from icpe.learn.universal import UniversalLearner
 from icpe.progress import AbstractProgress, NoProgress
 from icpe.tasks.base import AbstractTaskFamily
 
@@ -154,41 +151,6 @@ def fit_learner(
         progress.finish()
     nets = _shipped(learner, state)
     return FitResult(nets, int(state.iteration), clock.seconds, stopped)
-
-
-def fit_side_by_side(
-    family: AbstractTaskFamily,
-    config: TrainConfig,
-    seeds: Sequence[int],
-    options: FitOptions | None = None,
-    *,
-    progress: AbstractProgress | None = None,
-) -> list[FitResult]:
-    """Trains an explorer for each seed; see `fit`.
-
-    Every result has the seconds that all of them took together.
-
-    Args:
-        family: the family.
-        config: what is trained; its own seed is not used.
-        seeds: the seeds.
-        options: how the training is run, with one checkpoint for all seeds.
-        progress: hears about every chunk.
-
-    Raises:
-        InvalidParameterError: there are no seeds.
-        TrainingDivergedError: a loss became NaN or infinite for some seed.
-        CheckpointError: the checkpoint to resume from is damaged or another one's.
-    """
-    if not seeds:
-        raise InvalidParameterError("seeds must name at least one seed; got none.")
-    config = dataclasses.replace(config, seed=seeds[0])
-    learner = UniversalLearner(family, config, device_mesh(config))
-    together = SideBySide(learner, tuple(seeds))
-    result = fit_learner(together, options, progress=progress)
-    arrays, static = eqx.partition(result.nets, eqx.is_array)
-    rows = [jax.tree.map(lambda leaf, i=i: leaf[i], arrays) for i in range(len(seeds))]
-    return [dataclasses.replace(result, nets=eqx.combine(r, static)) for r in rows]
 
 
 def device_mesh(config: AnyConfig) -> Mesh:
