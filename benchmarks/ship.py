@@ -23,6 +23,7 @@ from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.certify import certify
 from icpe.exceptions import IcpeError, UnsupportedError
 from icpe.explorers.shipping import as_shipped
+from icpe.learn.config import TrainConfig
 from icpe.learn.presets import preset
 from icpe.tasks.registry import family_name, parameter_fields
 
@@ -71,7 +72,9 @@ def ship(
 
 def training_command(artifact: Artifact) -> str:
     """The command that trains an explorer like this one, as things are now."""
-    family, training = artifact.family, artifact.training
+    family = artifact.family
+    # An option that is younger than the explorer was left at its default.
+    training = {**dataclasses.asdict(TrainConfig()), **artifact.training}
     name = family_name(family)
     words = ["icpe train", name]
     for field in parameter_fields(name).values():
