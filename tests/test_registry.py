@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from icpe.exceptions import InvalidParameterError, UnknownNameError
@@ -5,6 +7,7 @@ from icpe.tasks import BinarySearch, GaussianBandit, make, register
 from icpe.tasks.base import parameters
 from icpe.tasks.registry import (
     describe,
+    describe_record,
     family_name,
     family_names,
     get_factory,
@@ -74,3 +77,11 @@ def test_a_description_lists_parameters_and_leaves_out_rare_ones():
     assert "vary_arms=True, most_arms=4" in describe(
         GaussianBandit(vary_arms=True, most_arms=4)
     )
+
+
+def test_a_record_is_described_like_its_family():
+    family = make("feedback-graph", num_arms=4)
+    record = json.loads(json.dumps(parameters(family)))
+    assert describe_record("feedback-graph", record) == describe(family)
+    assert "matrix" not in describe(family) and "num_arms=4" in describe(family)
+    assert describe_record("no-such-family", {"a": 1}) == "no-such-family(a=1)"

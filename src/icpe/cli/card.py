@@ -10,6 +10,7 @@ from rich.table import Table
 
 from icpe.exceptions import OperatingPointError
 from icpe.operating_table import OperatingRow, OperatingTable
+from icpe.tasks.registry import describe_record
 
 _ERROR_PROBS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
 _HEADINGS = ("accuracy", "queries", "median", "90 %", "99 %", "most")
@@ -18,8 +19,8 @@ _HEADINGS = ("accuracy", "queries", "median", "90 %", "99 %", "most")
 def print_card(console: Console, document: Mapping[str, Any], path: str) -> None:
     """Prints family, operating table, certificates and provenance."""
     family, made = document["family"], document["provenance"]
-    given = ", ".join(f"{k}={v}" for k, v in family["parameters"].items())
-    console.print(f"[bold]{escape(path)}[/] explores {family['name']}({escape(given)})")
+    described = describe_record(family["name"], family["parameters"])
+    console.print(f"[bold]{escape(path)}[/] explores {escape(described)}")
     console.print(
         f"[dim]trained for {made.get('iterations', '?')} iterations in "
         f"{made.get('seconds', 0.0):.0f} s on {made.get('device', '?')} with icpe "

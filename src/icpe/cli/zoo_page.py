@@ -5,6 +5,7 @@ from typing import Any
 
 from icpe.cli.card import requests
 from icpe.operating_table import OperatingRow, OperatingTable
+from icpe.tasks.registry import notable_parameters
 from icpe.zoo import Card
 
 _INDEX = """\
@@ -100,7 +101,7 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
     table = OperatingTable.from_dict(document["operating_table"])
     made = document["provenance"]
     low, high = card.price_range
-    parameters = card.family["parameters"]
+    parameters = notable_parameters(card.family["name"], card.family["parameters"])
     return _PAGE.format(
         name=card.name,
         family=card.family["name"],

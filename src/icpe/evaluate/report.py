@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from icpe.exceptions import InvalidParameterError, MissingExtraError
 from icpe.tasks.base import AbstractTaskFamily, parameters
-from icpe.tasks.registry import family_name
+from icpe.tasks.registry import describe_record, family_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -103,8 +103,7 @@ class Report:
     @property
     def title(self) -> str:
         """Family and parameters in one line."""
-        given = self.family["parameters"].items()
-        return f"{self.family['name']}({', '.join(f'{k}={v}' for k, v in given)})"
+        return describe_record(self.family["name"], self.family["parameters"])
 
 
 def to_frame(reports: Sequence[Report]) -> DataFrame:

@@ -1,7 +1,8 @@
-"""Configurations that are known to work, by family and machine.
+"""Configurations to start from, by family and machine.
 
 `cpu` presets suit small sizes and two cores; `gpu` presets suit one modern GPU and the
-paper's sizes, in a few minutes.
+paper's sizes, in a few minutes. What they came to is in the results of the studies and
+on the cards of the zoo.
 """
 
 import dataclasses

@@ -55,7 +55,8 @@ def _horizon(size: Size) -> int:
 def _model(size: Size) -> Model:
     """One explorer for all noise levels."""
     horizon = min(_horizon(size), _LONGEST)
-    model = Model(MagicAction(horizon=horizon, vary_noise=True))
+    family = MagicAction(horizon=horizon, vary_noise=True)
+    model = Model(family, calibration_episodes=2048)
     return tiny_model(model) if size == "tiny" else model
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from icpe.exceptions import InvalidParameterError, UnknownNameError
@@ -76,13 +76,39 @@ def family_name(family: AbstractTaskFamily) -> str:
 
 def describe(family: AbstractTaskFamily) -> str:
     """Name and parameters in one line, rare ones only where they are set."""
-    values = ", ".join(
-        f"{field.name}={getattr(family, field.name)}"
-        for field in dataclasses.fields(family)
-        if not field.metadata.get("rare")
-        or getattr(family, field.name) != field.default
-    )
-    return f"{family_name(family)}({values})"
+    fields = dataclasses.fields(family)
+    values = {field.name: getattr(family, field.name) for field in fields}
+    return _in_one_line(family_name(family), _notable(fields, values))
+
+
+def describe_record(name: str, parameters: Mapping[str, Any]) -> str:
+    """The same of a family as reports and files record it."""
+    return _in_one_line(name, notable_parameters(name, parameters))
+
+
+def notable_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Recorded parameters without the rare ones that have their default."""
+    if name not in _FACTORIES:
+        return dict(parameters)
+    return _notable(parameter_fields(name).values(), parameters)
+
+
+def _notable(
+    fields: Iterable[dataclasses.Field], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    usual = {
+        field.name: field.default for field in fields if field.metadata.get("rare")
+    }
+
+    def is_notable(name: str, value: Any) -> bool:
+        value = tuple(value) if isinstance(value, list) else value
+        return name not in usual or value != usual[name]
+
+    return {name: value for name, value in values.items() if is_notable(name, value)}
+
+
+def _in_one_line(name: str, values: Mapping[str, Any]) -> str:
+    return f"{name}({', '.join(f'{key}={value}' for key, value in values.items())})"
 
 
 def _suggestion(given: str, allowed: Mapping[str, Any]) -> str:
