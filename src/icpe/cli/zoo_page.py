@@ -5,7 +5,7 @@ from typing import Any
 
 from icpe.cli.card import requests
 from icpe.operating_table import OperatingRow, OperatingTable
-from icpe.tasks.registry import notable_parameters
+from icpe.tasks.registry import notable_parameters, parameter_fields
 from icpe.zoo import Card
 
 _INDEX = """\
@@ -126,9 +126,13 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
 
 
 def _family(family: Mapping[str, Any]) -> str:
-    """The family and its first parameter, which is its size."""
-    name, value = next(iter(family["parameters"].items()))
-    return f"[`{family['name']}`](../tasks/{family['name']}.md), `{name}={value}`"
+    """The family and its first parameter, which is its size, and rare ones if set."""
+    fields = parameter_fields(family["name"])
+    found = notable_parameters(family["name"], family["parameters"])
+    first = next(iter(found))
+    shown = [k for k in found if k == first or fields[k].metadata.get("rare")]
+    words = [f"`{name}={found[name]}`" for name in shown]
+    return f"[`{family['name']}`](../tasks/{family['name']}.md), {', '.join(words)}"
 
 
 def _certificate(document: Mapping[str, Any], card: Card) -> str:
