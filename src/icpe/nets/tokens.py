@@ -34,6 +34,11 @@ class AbstractSummary(eqx.Module):
 
     @classmethod
     @abc.abstractmethod
+    def empty(cls, num_queries: int, outcome_size: int) -> "AbstractSummary":
+        """Nothing seen yet."""
+
+    @classmethod
+    @abc.abstractmethod
     def along(
         cls,
         queries: Float[Array, "tokens queries"],
@@ -57,6 +62,11 @@ class Summary(AbstractSummary):
 
     counts: Float[Array, "*tokens queries"]
     sums: Float[Array, "*tokens queries outcome"]
+
+    @classmethod
+    def empty(cls, num_queries: int, outcome_size: int) -> "Summary":
+        """Nothing seen yet."""
+        return Summary(jnp.zeros(num_queries), jnp.zeros((num_queries, outcome_size)))
 
     @classmethod
     def along(
@@ -97,6 +107,12 @@ class EntrySummary(AbstractSummary):
     sums: Float[Array, "*tokens entries"]
 
     @classmethod
+    def empty(cls, num_queries: int, outcome_size: int) -> "EntrySummary":
+        """Nothing seen yet."""
+        nothing = jnp.zeros(outcome_size // 2)
+        return EntrySummary(jnp.zeros(num_queries), nothing, nothing)
+
+    @classmethod
     def along(
         cls,
         queries: Float[Array, "tokens queries"],
@@ -126,19 +142,11 @@ class EntrySummary(AbstractSummary):
 AnySummary = type[Summary] | type[EntrySummary]
 
 
-def first_summary(kind: AnySummary, num_queries: int, outcome_size: int):
-    """The summary of nothing."""
-    nothing = jnp.zeros((1, num_queries)), jnp.zeros((1, outcome_size))
-    return jax.tree.map(lambda leaf: leaf[0], kind.along(*nothing))
-
-
 def summary_size(kind: AnySummary | None, num_queries: int, outcome_size: int) -> int:
     """Number of features in a summary, 0 if there is none."""
     if kind is None:
         return 0
-    first = jax.eval_shape(
-        lambda: first_summary(kind, num_queries, outcome_size).features()
-    )
+    first = jax.eval_shape(lambda: kind.empty(num_queries, outcome_size).features())
     return first.shape[0]
 
 
@@ -164,7 +172,7 @@ def first_token(
     """The token of what was revealed at reset, and the summary to go on with."""
     summary = None
     if kind is not None:
-        summary = first_summary(kind, num_queries, outcome.shape[0])
+        summary = kind.empty(num_queries, outcome.shape[0])
     features = None if summary is None else summary.features()
     return Token(jnp.zeros(num_queries), outcome, features), summary
 
