@@ -90,7 +90,7 @@ def test_a_missed_target_is_marked_with_its_note(mean, most, accuracy, expected)
     notes = {"K=8": "Twice the iterations gave the same."}
     (table,) = study.tables(Results(study.cells, records, notes))
     assert table.rows[0][0] == "K=8" and table.rows[0][-1] == expected
-    noted = "K=8 misses its target. Twice the iterations gave the same." in table.notes
+    noted = "K=8 misses the target. Twice the iterations gave the same." in table.notes
     assert noted == (expected == MISSED)
 
 
