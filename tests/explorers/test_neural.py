@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from icpe.exceptions import OperatingPointError
+from icpe.exceptions import InvalidParameterError, OperatingPointError
 from icpe.explorers.neural import (
     Estimates,
     ExplorerNets,
@@ -19,6 +19,7 @@ from icpe.explorers.neural import (
     PriceRange,
 )
 from icpe.history import History
+from icpe.nets.tokens import EntrySummary
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks.base import TaskSpec
 from icpe.testing import check_explorer
@@ -102,6 +103,19 @@ def test_one_pass_gives_what_the_explorer_sees_step_by_step(summary):
     assert np.std(whole.gain) > 0.1
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(steps), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+@pytest.mark.parametrize("summary", [True, False])
+def test_entries_are_summarized_only_where_outcomes_have_flags(summary):
+    config = NetConfig(TINY, summary, entry_summary=True)
+    flagged = dataclasses.replace(
+        SPEC, outcome_flags=True, outcome_shift=(), outcome_scale=()
+    )
+    spec = SPEC if summary else flagged
+    with pytest.raises(InvalidParameterError, match="entry_summary needs summary, and"):
+        ExplorerNets(spec, config, PRICES, key=jr.key(0))
+    kind = NetConfig(TINY, entry_summary=True).summary_kind(flagged)
+    assert kind is EntrySummary
 
 
 @pytest.mark.slow

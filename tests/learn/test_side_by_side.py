@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from icpe.exceptions import InvalidParameterError
+from icpe.exceptions import CheckpointError, InvalidParameterError
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.fit_seeds import fit_side_by_side
 from icpe.testing.toy_tasks import TwoDoors
@@ -56,5 +56,15 @@ def test_a_cut_training_goes_on_to_the_same_bits(tmp_path, together, whole_confi
 
 
 def test_no_seeds_are_refused(whole_config):
-    with pytest.raises(InvalidParameterError, match="at least one seed"):
-        fit_side_by_side(FAMILY, whole_config, ())
+    for seeds in ((), (1, 1)):
+        with pytest.raises(InvalidParameterError, match="at least one seed, and none"):
+            fit_side_by_side(FAMILY, whole_config, seeds)
+
+
+def test_a_checkpoint_of_other_seeds_is_refused(tmp_path, whole_config):
+    checkpoint = tmp_path / "two.checkpoint"
+    options = FitOptions(checkpoint=checkpoint, time_limit=0.0)
+    fit_side_by_side(FAMILY, whole_config, (3, 7), options)
+    options = FitOptions(checkpoint=checkpoint, resume=True)
+    with pytest.raises(CheckpointError, match=r"seeds is .3, 7. there and .3, 9. he"):
+        fit_side_by_side(FAMILY, whole_config, (3, 9), options)

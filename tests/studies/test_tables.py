@@ -92,13 +92,16 @@ def test_what_is_not_known_is_neither_met_nor_missed():
 
 
 def test_rows_that_miss_are_named_with_what_was_tried():
-    states = {"a": True, "b": False, "c": None, "d": False, "b2": False}
+    states = {"a": True, "b": False, "c": None, "d": False, "b2": False, "b3": False}
     sentences = misses(
-        list(states), states.get, {"b*": "Longer training did not help."}
+        list(states),
+        states.get,
+        {"b*": "Longer training did not help.", "b3": "Nor did prayer."},
     )
     assert sentences == (
         "b; b2 miss the target. Longer training did not help.",
         "d misses the target. Nothing was noted about it yet.",
+        "b3 misses the target. Nor did prayer.",
     )
 
 

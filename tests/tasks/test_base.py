@@ -17,6 +17,11 @@ from icpe.tasks.base import parameters, plain_reset, plain_step
         ({"outcome_size": 0}, "TaskSpec.outcome_size must be at least 1; got 0"),
         ({"horizon": 0}, "TaskSpec.horizon must be at least 1; got 0"),
         ({"outcome_shift": (0.0,)}, "outcome_shift must be empty or have 2 entries"),
+        ({"outcome_size": 3, "outcome_flags": True}, "outcome_size must be even"),
+        (
+            {"outcome_flags": True, "outcome_scale": (1.0, 2.0)},
+            "outcome_shift must be 0 and the outcome_scale of flags 1",
+        ),
         ({"outcome_scale": (1.0,) * 3}, "outcome_scale must be empty or have 2"),
         ({"outcome_names": ("a",)}, "outcome_names must be empty or have 2 entries"),
         ({"costs": (1.0,)}, "costs must be empty or have 3 entries; got 1"),

@@ -69,12 +69,13 @@ class NetConfig:
         """How the tokens of a family summarize what came before, if they do.
 
         Raises:
-            InvalidParameterError: the outcomes of the family have no flags.
+            InvalidParameterError: the outcomes of the family have no flags, or there
+                is to be no summary.
         """
-        if self.entry_summary and not spec.outcome_flags:
+        if self.entry_summary and not (spec.outcome_flags and self.summary):
             raise InvalidParameterError(
-                "entry_summary needs a family whose outcomes have flags, such as "
-                "feedback-graph; leave it out."
+                "entry_summary needs summary, and a family whose outcomes have flags, "
+                "such as feedback-graph; leave it out."
             )
         if not self.summary:
             return None

@@ -24,10 +24,14 @@ def save_checkpoint(
     *,
     seconds: float,
     light: bool = False,
+    seeds: tuple[int, ...] = (),
 ) -> None:
-    """Writes the state; a light checkpoint leaves the replay out."""
+    """Writes the state; a light checkpoint leaves the replay out.
+
+    `seeds` are those of trainings side by side.
+    """
     document = {
-        **_identity(family, config),
+        **_identity(family, config, seeds),
         "iteration": int(state.iteration),
         "seconds": seconds,
         "light": light,
@@ -44,7 +48,12 @@ class Checkpoint:
 
 
 def load_checkpoint(
-    path: Path, like: AnyState, family: AbstractTaskFamily, config: AnyConfig
+    path: Path,
+    like: AnyState,
+    family: AbstractTaskFamily,
+    config: AnyConfig,
+    *,
+    seeds: tuple[int, ...] = (),
 ) -> Checkpoint:
     """Reads a state for the same family and configuration.
 
@@ -54,13 +63,14 @@ def load_checkpoint(
             empty replay.
         family: the family that is trained for.
         config: the configuration of the training.
+        seeds: those of trainings side by side.
 
     Raises:
         CheckpointError: the file is damaged or belongs to another training.
     """
     try:
         document = read_document(path)
-        for field, expected in _identity(family, config).items():
+        for field, expected in _identity(family, config, seeds).items():
             if document[field] != expected:
                 raise CheckpointError(
                     f"{path} belongs to another training: "
@@ -84,13 +94,17 @@ def load_checkpoint(
         ) from error
 
 
-def _identity(family: AbstractTaskFamily, config: AnyConfig) -> dict[str, Any]:
-    values = {
+def _identity(
+    family: AbstractTaskFamily, config: AnyConfig, seeds: tuple[int, ...]
+) -> dict[str, Any]:
+    values: dict[str, Any] = {
         "kind": "icpe checkpoint 1",
         "family": {"name": family_name(family), **parameters(family)},
         "fingerprint": fingerprint(family),
         "config": dataclasses.asdict(config),
     }
+    if seeds:
+        values["seeds"] = seeds
     return json.loads(json.dumps(values))  # as they are read back
 
 

@@ -28,6 +28,7 @@ from icpe.learn.learners import (
     make_learner,
 )
 from icpe.learn.log import MetricsLog
+from icpe.learn.side_by_side import SideBySide
 from icpe.progress import AbstractProgress, NoProgress
 from icpe.tasks.base import AbstractTaskFamily
 
@@ -181,7 +182,11 @@ def _first_state(
         if options.checkpoint is None:
             raise InvalidParameterError("resume needs a checkpoint; none was given.")
         found = load_checkpoint(
-            options.checkpoint, state, learner.family, learner.config
+            options.checkpoint,
+            state,
+            learner.family,
+            learner.config,
+            seeds=_seeds(learner),
         )
         state, seconds = found.state, found.seconds
     return placed(learner, state), seconds
@@ -240,7 +245,13 @@ def _save(
             learner.config,
             seconds=seconds,
             light=options.light_checkpoint,
+            seeds=_seeds(learner),
         )
+
+
+def _seeds(learner: AnyLearner) -> tuple[int, ...]:
+    """Those that are trained side by side."""
+    return learner.seeds if isinstance(learner, SideBySide) else ()
 
 
 def _diverged(

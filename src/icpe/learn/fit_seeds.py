@@ -35,12 +35,14 @@ def fit_side_by_side(
         progress: hears about every chunk.
 
     Raises:
-        InvalidParameterError: there are no seeds.
+        InvalidParameterError: there are no seeds, or one of them twice.
         TrainingDivergedError: a loss became NaN or infinite for some seed.
         CheckpointError: the checkpoint to resume from is damaged or another one's.
     """
-    if not seeds:
-        raise InvalidParameterError("seeds must name at least one seed; got none.")
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise InvalidParameterError(
+            f"seeds must name at least one seed, and none twice; got {list(seeds)}."
+        )
     config = dataclasses.replace(config, seed=seeds[0])
     learner = UniversalLearner(family, config, device_mesh(config))
     together = SideBySide(learner, tuple(seeds))

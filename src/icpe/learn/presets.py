@@ -104,7 +104,7 @@ _SEARCHES: dict[Preset, tuple[int, int, float, int]] = {
     "gpu": (256, 9000, 0.75, 1000),
 }
 """A search among so many takes so many iterations; among others in proportion to a
-power of their number, and at least so many."""
+power of their number, and at least so many. Measured on a CPU up to 16 numbers."""
 
 _LONG_HORIZON = 32
 """From here on most episodes are much shorter than the horizon."""

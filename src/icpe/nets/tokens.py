@@ -127,7 +127,7 @@ class EntrySummary(AbstractSummary):
         self, query: Float[Array, "queries"], outcome: Float[Array, "outcome"]
     ) -> "EntrySummary":
         """Counts one more query and what it revealed."""
-        values, flags = jnp.split(outcome, 2)
+        values, flags = jnp.split(outcome * jnp.sum(query), 2)
         return EntrySummary(
             self.counts + query, self.revealed + flags, self.sums + values
         )

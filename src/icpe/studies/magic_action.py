@@ -100,9 +100,9 @@ def make(size: Size) -> Study:
         "Magic action",
         "Five arms; the mean of arm 0 says which of the others is the best. Its noise "
         "runs from 0, where one pull tells all, to 1, while that of the others falls. "
-        "One explorer serves all levels, which are revealed at reset. Paper: figures "
-        "of the magic action at error probability 0.1, without numbers. One training "
-        "seed.",
+        "One explorer serves all levels, which are revealed at reset; it and I-IDS "
+        f"make at most {_LONGEST} pulls, the others 100. Paper: figures of the magic "
+        "action at error probability 0.1, without numbers. One training seed.",
         tuple(cells),
         _tables,
         _figures,

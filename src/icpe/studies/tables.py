@@ -179,18 +179,19 @@ def misses(
 ) -> tuple[str, ...]:
     """A sentence for the rows that miss their target, with the remark on them.
 
-    Remarks are found by the name of a row or by a pattern such as "K=14*"; rows with
-    the same remark are named together.
+    Remarks are found by the name of a row, or else by the first pattern that fits, such
+    as "K=14*"; rows with the same remark are named together.
     """
     found: dict[str, list[str]] = {}
     for row in rows:
         if is_met(row) is False:
             fits = (notes[name] for name in notes if fnmatch.fnmatchcase(row, name))
-            found.setdefault(next(fits, _NO_REMARK), []).append(row)
-    verbs = {remark: "miss" if rows[1:] else "misses" for remark, rows in found.items()}
+            remark = notes.get(row) or next(fits, _NO_REMARK)
+            found.setdefault(remark, []).append(row)
+    verbs = {remark: "miss" if who[1:] else "misses" for remark, who in found.items()}
     return tuple(
-        f"{'; '.join(rows)} {verbs[remark]} the target. {remark}"
-        for remark, rows in found.items()
+        f"{'; '.join(who)} {verbs[remark]} the target. {remark}"
+        for remark, who in found.items()
     )
 
 

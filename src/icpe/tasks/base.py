@@ -102,6 +102,15 @@ class TaskSpec:
                 "TaskSpec.outcome_size must be even where outcomes have flags; got "
                 f"{self.outcome_size}."
             )
+        flag_scales = self.outcome_scale[self.outcome_size // 2 :]
+        if self.outcome_flags and (
+            any(self.outcome_shift) or any(scale != 1 for scale in flag_scales)
+        ):
+            raise InvalidParameterError(
+                "TaskSpec.outcome_shift must be 0 and the outcome_scale of flags 1, so "
+                "that networks see what was not revealed as 0 and flags as they are; "
+                f"got {self.outcome_shift} and {flag_scales}."
+            )
         if any(not scale > 0 for scale in self.outcome_scale):
             raise InvalidParameterError(
                 f"TaskSpec.outcome_scale must be positive; got {self.outcome_scale}."
