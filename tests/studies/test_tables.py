@@ -96,12 +96,12 @@ def test_rows_that_miss_are_named_with_what_was_tried():
     sentences = misses(
         list(states),
         states.get,
-        {"b*": "Longer training did not help.", "b3": "Nor did prayer."},
+        {"b*": "Longer training did not help.", "b3": "Nor did a wider net."},
     )
     assert sentences == (
         "b; b2 miss the target. Longer training did not help.",
         "d misses the target. Nothing was noted about it yet.",
-        "b3 misses the target. Nor did prayer.",
+        "b3 misses the target. Nor did a wider net.",
     )
 
 

@@ -42,8 +42,6 @@ _ASKED = f"{ERROR_PROB:g}"
 _METHODS = ("ours", "i-ids", "information-gain")
 _REGRET_NOISE, _REGRET_ERROR_PROB, _REGRET_HORIZON = 0.1, 0.01, 500
 _REGRET_BASELINES = ("ucb", "thompson", "gaussian-ids")
-
-
 _LONGEST = 40
 """Most pulls of the trained explorer, which needs few."""
 
