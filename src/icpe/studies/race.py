@@ -26,8 +26,8 @@ EPISODES = 4096
 """Episodes on which an explorer is judged."""
 _STREAM = 2**20
 _NUM_PRICES = 8
-_CHUNK = 10
-"""Iterations between two judgments."""
+_CHUNK: dict[Preset, int] = {"cpu": 10, "gpu": 50}
+"""Iterations between two judgments, a few seconds of training."""
 _STRICTER = 0.9
 """The paper's learner holds its error at the value asked for, so it is asked for a
 little less than the goal; else it would reach the goal every second time."""
@@ -96,10 +96,9 @@ def race(
 ) -> tuple[Finish, Finish]:
     """Trains the universal and then the paper's learner until they reach the goal.
 
-    Both have their presets for the machine, with the same networks: those of the
-    universal learner, whose query net does not read the belief here. One universal
-    model serves every price; it has reached the goal as soon as one of eight prices
-    does.
+    Both have their presets for the machine, with Transformers of one size, that of
+    the universal learner. One universal model serves every price; it has reached the
+    goal as soon as one of eight prices does.
 
     Args:
         goal: the family, and where the race ends.
@@ -109,8 +108,8 @@ def race(
         seed: seed of the trainings.
         progress: hears about every chunk of training.
     """
-    given = {"seed": seed, "log_every": _CHUNK, **(changes or {})}
-    ours = dataclasses.replace(preset(machine, goal.family), belief=False, **given)
+    given = {"seed": seed, "log_every": _CHUNK[machine], **(changes or {})}
+    ours = dataclasses.replace(preset(machine, goal.family), **given)
     networks = {name: getattr(ours, name) for name in _NETWORK_FIELDS}
     papers = dataclasses.replace(
         paper_preset(machine, goal.family),
