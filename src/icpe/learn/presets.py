@@ -82,7 +82,11 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
     },
     # An arm's reward is the same whichever query reveals it.
     ("feedback-graph", "cpu"): {"entry_summary": True, "num_iterations": 800},
-    ("feedback-graph", "gpu"): {"entry_summary": True},
+    ("feedback-graph", "gpu"): {"entry_summary": True, **_GPU_FEW_QUERIES},
+    # Without noise as well: which arm a reward points to, and which mean is larger.
+    ("magic-chain", "gpu"): {"bfloat16": False, "min_price": 0.003},
+    # Four queries, but long walks to plan.
+    ("magic-room", "gpu"): {"num_iterations": 4000},
     # Many noise levels to tell apart, in episodes that are seldom long.
     ("magic-action", "cpu"): {"num_iterations": 1000},
     # A step looks at pictures, which takes longer than its share of learning.
@@ -130,7 +134,7 @@ def preset(name: Preset, family: AbstractTaskFamily) -> TrainConfig:
         changes["num_iterations"] = max(least, 50 * round(share * iterations / 50))
     if spec.horizon >= _LONG_HORIZON:
         updates = changes.get("updates_per_iteration", config.updates_per_iteration)
-        changes["crop_steps"] = spec.horizon // 3
+        changes["crop_steps"] = spec.horizon // (3 if spec.can_stop else 2)
         changes["cropped_updates"] = updates * 3 // 4
     if spec.num_queries * (1 + spec.outcome_size) > _SUMMARY_LIMIT:
         changes["summary"] = False
