@@ -4,6 +4,9 @@ Each subclass also inherits the builtin a caller would expect, and its message i
 sentence: the argument, what was given, what is allowed, what to do.
 """
 
+import difflib
+from collections.abc import Iterable
+
 
 class IcpeError(Exception):
     """Root of all errors raised on purpose by icpe."""
@@ -55,3 +58,9 @@ class InvalidOutcomeError(SessionError, ValueError):
 
 class ConformanceError(IcpeError, AssertionError):
     """A family or explorer breaks its contract; the message says how."""
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """A question to end a message with, empty if no known name is close."""
+    close = difflib.get_close_matches(given, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact, read_card
-from icpe.cli.card import requests
+from icpe.certificate import Certificate
+from icpe.cli.requests import requests
 from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable
@@ -81,20 +82,65 @@ def test_the_card_names_family_table_certificates_and_provenance(icpe, file):
 
 
 def test_the_table_is_thinned_to_round_error_probabilities(icpe, file):
-    found = requests(TABLE)
-    assert [p for p, _ in found] == [0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005]
-    for error_prob, served in found:
-        assert served == TABLE.row_for(error_prob)
+    found = requests(read_card(file))
+    asked = [served.error_prob for served in found]
+    assert asked == [0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005]
+    for served in found:
+        assert served.row == TABLE.row_for(served.error_prob)
     lines = [line.split() for line in icpe(f"show {file}").out.splitlines()]
     [first, *_] = [i for i, line in enumerate(lines) if line[:1] == ["error_prob"]]
     shown = [float(line[0]) for line in lines[first + 1 : first + 8]]
-    assert shown == [p for p, _ in found]
+    assert shown == asked
     assert lines[first + 8] == []
 
 
-def test_one_row_that_serves_all_is_shown_once():
+def test_one_row_that_serves_all_is_shown_once(artifact):
     single = OperatingTable(HORIZON, seed=0, rows=(row(0.1, 0.9995, 2.0),))
-    assert [p for p, _ in requests(single)] == [0.0005]
+    document = dataclasses.replace(artifact, table=single).document()
+    assert [served.error_prob for served in requests(document)] == [0.0005]
+
+
+def test_what_a_certificate_serves_is_shown_as_it_serves(icpe, artifact, tmp_path):
+    certificate = Certificate(
+        error_prob=0.08,
+        budget=None,
+        confidence=0.95,
+        certified=True,
+        price=0.0321,
+        lower_bound=0.92999,
+        episodes=1000,
+        bound_successes=945,
+        mean_queries=2.5,
+        mean_cost=2.5,
+        ladder=(),
+        episodes_needed=None,
+        seed=0,
+        seed_is_default=True,
+        attempt=1,
+        by_hypothesis=(),
+        by_difficulty=(),
+        difficulty="",
+        weights=artifact.weights_hash,
+        fingerprint="",
+        table="",
+        provenance={},
+    ).sealed()
+    certified = artifact.with_certificate(certificate)
+    for served in requests(certified.document()):
+        service = certified.serve(error_prob=served.error_prob)
+        assert service.operating_point.price == pytest.approx(served.price)
+        assert service.certified == (served.row is None)
+    path = tmp_path / "certified.safetensors"
+    certified.save(path)
+    lines = [line.split() for line in icpe(f"show {path}").out.splitlines()]
+    assert ["0.1", "and", "larger", "0.0321", "0.9450", "2.500"] in lines
+    [first, *_] = [i for i, line in enumerate(lines) if line[:1] == ["error_prob"]]
+    assert lines[first + 2][0] == "0.05"
+    # A lower bound is never rounded up.
+    assert ["0.08", "yes", "0.95", "0.9299", "0.0321"] in lines
+    # With a cap on the queries nothing is certified.
+    capped = requests(certified.document(), max_queries=2)
+    assert capped and all(served.row is not None for served in capped)
 
 
 def test_everything_is_there_as_json(icpe, file, artifact):
@@ -104,13 +150,14 @@ def test_everything_is_there_as_json(icpe, file, artifact):
     assert called.json["training"] == {"width": 4}
 
 
-def test_certificates_are_shown(icpe, artifact, tmp_path):
-    path = tmp_path / "certified.safetensors"
-    record = {"error_prob": 0.1, "certified": True, "confidence": 0.95, "price": 0.05}
+def test_attempts_that_failed_are_shown(icpe, artifact, tmp_path):
+    path = tmp_path / "failed.safetensors"
+    budget = {"error_prob": None, "certified": None, "confidence": 0.95}
     failed = {"error_prob": 0.01, "certified": False, "lower_bound": 0.9712345}
-    dataclasses.replace(artifact, certificates=(record, failed)).save(path)
+    raw = dataclasses.replace(artifact, table=None, certificates=(budget, failed))
+    raw.save(path)
     lines = [line.split() for line in icpe(f"show {path}").out.splitlines()]
-    assert ["0.1", "yes", "0.95", "-", "0.05"] in lines
+    assert ["-", "-", "0.95", "-", "-"] in lines
     assert ["0.01", "no", "-", "0.9712", "-"] in lines
 
 

@@ -77,7 +77,7 @@ def test_an_unknown_explorer_is_answered_with_all_that_there_are(icpe):
     assert f"Did you mean '{NAME}'?" in called.err
     called = icpe("show nobody")
     assert called.status == 2
-    assert "There is no file 'nobody', and the zoo has no explorer" in called.err
+    assert "'nobody' is not a file, and the zoo has no explorer" in called.err
     called = icpe("zoo nobody")
     assert called.status == 2
     assert called.err.count("\n") == 1

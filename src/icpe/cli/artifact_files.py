@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from icpe import zoo
-from icpe.exceptions import UnknownNameError, UnsupportedError
+from icpe.exceptions import UnknownNameError, UnsupportedError, did_you_mean
 
 
 def file_named(word: str) -> Path | None:
@@ -29,8 +29,8 @@ def readable_file(word: str) -> Path:
     path = file_named(word)
     if path is None:
         raise UnknownNameError(
-            f"There is no file {word!r}, and the zoo has no explorer of that name; it "
-            f"has {', '.join(zoo.names())}."
+            f"{word!r} is not a file, and the zoo has no explorer of that name; it "
+            f"has {', '.join(zoo.names())}." + did_you_mean(word, zoo.names())
         )
     return path
 

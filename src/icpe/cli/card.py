@@ -1,6 +1,5 @@
 """The card of a trained explorer: what its file says about itself, for people."""
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,11 +7,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from icpe.exceptions import OperatingPointError
-from icpe.operating_table import OperatingRow, OperatingTable
+from icpe.cli.requests import requests
+from icpe.cli.terminal import floored
+from icpe.operating_table import OperatingTable
 from icpe.tasks.registry import describe_record
 
-_ERROR_PROBS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
 _HEADINGS = ("accuracy", "queries", "median", "90 %", "99 %", "most")
 
 
@@ -43,8 +42,7 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
             soft_wrap=True,
         )
     else:
-        table = OperatingTable.from_dict(document["operating_table"])
-        _print_table(console, table)
+        _print_table(console, document)
     _print_certificates(console, document["certificates"], path)
 
 
@@ -62,51 +60,44 @@ def _print_one_request(console: Console, document: Mapping[str, Any]) -> None:
         )
 
 
-def requests(
-    table: OperatingTable, max_queries: int | None = None
-) -> list[tuple[float, OperatingRow]]:
-    """Rows worth reading: for round error probabilities, the row that serves them.
-
-    Of several that one row serves only the smallest is kept.
-    """
-    served: dict[float | None, tuple[float, OperatingRow]] = {}
-    for error_prob in _ERROR_PROBS:
-        with contextlib.suppress(OperatingPointError):
-            row = table.row_for(error_prob, max_queries)
-            served[row.price] = (error_prob, row)
-    return list(served.values())
-
-
-def _print_table(console: Console, table: OperatingTable) -> None:
+def _print_table(console: Console, document: Mapping[str, Any]) -> None:
+    table = OperatingTable.from_dict(document["operating_table"])
     caps = sorted({row.max_queries for row in table.rows if row.price is not None})
     for cap in reversed(caps):
-        rows = requests(table, cap)
         within = "" if cap == table.horizon else f" within {cap} queries"
         console.print(
             f"\nAn error probability{within}, at least "
             f"{table.smallest_error_prob(cap):g}:"
         )
-        if rows:
-            entries = [(f"{p:g}", f"{row.price:.4g}", row) for p, row in rows]
-            console.print(_rows(("error_prob", "price"), entries))
+        shown = _empty_table("error_prob", "price", *_HEADINGS)
+        for it in requests(document, cap):
+            spread = (*it.row.quantiles, it.row.longest) if it.row else ()
+            shown.add_row(
+                it.request,
+                f"{it.price:.4g}",
+                f"{it.accuracy:.4f}",
+                f"{it.mean_queries:.3f}",
+                *map(str, spread),
+            )
+        if shown.rows:
+            console.print(shown)
     console.print(f"\nA budget of queries, at most {table.horizon}:")
-    budgets = [(str(row.max_queries), row) for row in table.budgets()]
-    console.print(_rows(("budget",), budgets))
+    shown = _empty_table("budget", "accuracy")
+    for row in table.budgets():
+        shown.add_row(str(row.max_queries), f"{row.accuracy:.4f}")
+    console.print(shown)
     each = " or ".join(sorted({str(row.episodes) for row in table.rows}))
-    console.print(f"[dim]each row measured on {each} episodes, seed {table.seed}[/]")
+    console.print(
+        f"[dim]each row measured on {each} episodes, seed {table.seed}; what a "
+        "certificate serves, on its own[/]",
+        soft_wrap=True,
+    )
 
 
-def _rows(names: Sequence[str], entries: Sequence[tuple]) -> Table:
-    """A table of operating rows; budgets always make all their queries."""
-    priced = len(names) > 1
+def _empty_table(*headings: str) -> Table:
     table = Table(box=None)
-    for heading in (*names, *(_HEADINGS if priced else _HEADINGS[:1])):
+    for heading in headings:
         table.add_column(heading, justify="right")
-    for *cells, row in entries:
-        measured = [f"{row.mean_queries:.3f}", *row.quantiles, row.longest]
-        table.add_row(
-            *cells, f"{row.accuracy:.4f}", *(map(str, measured) if priced else ())
-        )
     return table
 
 
@@ -117,16 +108,16 @@ def _print_certificates(
         console.print("\nNo certificates.")
         return
     console.print("\nCertificates:")
-    table = Table(box=None)
     names = ("error_prob", "certified", "confidence", "lower_bound", "price")
-    for name in names:
-        table.add_column(name.replace("_", " "), justify="right")
+    table = _empty_table(*(name.replace("_", " ") for name in names))
     for certificate in certificates:
-        table.add_row(*(_cell(certificate.get(name)) for name in names))
+        table.add_row(*(_cell(name, certificate.get(name)) for name in names))
     console.print(table)
 
 
-def _cell(value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {True: "yes", False: "no", None: "-"}[value]
+    if name == "lower_bound":
+        return floored(value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -121,6 +121,8 @@ def _print_certificate(console, certificate) -> None:
 
 def _sentences(certificate):
     """What was found, in words."""
+    from icpe.cli.terminal import floored
+
     confidence = f"{100 * certificate.confidence:g} %"
     if certificate.certified:
         yield (
@@ -144,9 +146,10 @@ def _sentences(certificate):
         )
     at = "" if certificate.budget is None else f" with {certificate.budget} queries"
     yield (
-        f"The accuracy{at} is at least {_floor(certificate.lower_bound)} with "
-        f"confidence {confidence}, by {certificate.episodes} separate episodes "
-        f"({certificate.mean_queries:.3f} queries on average)."
+        f"In {certificate.episodes} separate episodes{at} the accuracy was "
+        f"{certificate.bound_successes / certificate.episodes:.4f}, by these alone at "
+        f"least {floored(certificate.lower_bound)} with confidence {confidence}, and "
+        f"they took {certificate.mean_queries:.3f} queries on average."
     )
     if certificate.attempt > 1:
         yield (
@@ -157,11 +160,6 @@ def _sentences(certificate):
         yield (
             f"The seed {certificate.seed} was chosen by hand, which the file records."
         )
-
-
-def _floor(bound: float) -> str:
-    """A lower bound to four digits, never rounded up."""
-    return f"{int(bound * 10_000) / 10_000:.4f}"
 
 
 def _ladder(certificate):
@@ -218,9 +216,9 @@ def _print_verification(console, result) -> None:
         console.print(
             f"[bold]Verified[/]: the certificate for {stated} is unchanged, and "
             + ("fresh" if result.fresh else "the same")
-            + f" episodes agree with it ({result.successes} right answers of "
-            f"{certificate.episodes}, an accuracy of at least "
-            f"{_floor(result.lower_bound)}).",
+            + f" episodes agree with it: {result.successes} right answers of "
+            f"{certificate.episodes}, an accuracy of "
+            f"{result.successes / certificate.episodes:.4f}.",
             soft_wrap=True,
         )
         return

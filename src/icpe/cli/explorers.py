@@ -6,7 +6,6 @@ these, as in `i-dpt:FILE`. They are looked for in this order.
 """
 
 import dataclasses
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,7 +14,12 @@ from icpe.artifact import Artifact
 from icpe.cli.artifact_files import file_named
 from icpe.cli.families import build_family, convert
 from icpe.evaluate import Contender, Request
-from icpe.exceptions import InvalidParameterError, UnknownNameError, UnsupportedError
+from icpe.exceptions import (
+    InvalidParameterError,
+    UnknownNameError,
+    UnsupportedError,
+    did_you_mean,
+)
 from icpe.explorers import (
     AbstractExplorer,
     explorer_names,
@@ -168,10 +172,8 @@ def _check_baseline(word: str) -> None:
     if name in explorer_names():
         return
     names = (*zoo.names(), *explorer_names())
-    close = difflib.get_close_matches(name, names, n=1)
     raise UnknownNameError(
         f"There is no explorer {name!r}: it is no file, the zoo has "
         f"{', '.join(zoo.names())}, and the baselines are "
-        f"{', '.join(explorer_names())}."
-        + (f" Did you mean {close[0]!r}?" if close else "")
+        f"{', '.join(explorer_names())}." + did_you_mean(name, names)
     )

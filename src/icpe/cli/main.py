@@ -5,7 +5,6 @@ module has a frozen dataclass `Args`, which tyro fills, and `run(args) -> int`, 
 exit status. To add a command, write the module and add a row to `COMMANDS`.
 """
 
-import difflib
 import importlib
 import importlib.metadata
 import os
@@ -13,7 +12,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from icpe.exceptions import IcpeError, InvalidParameterError, UnknownNameError
+from icpe.exceptions import (
+    IcpeError,
+    InvalidParameterError,
+    UnknownNameError,
+    did_you_mean,
+)
 
 COMMANDS = {
     "demo": "see the main job done, step by step",
@@ -85,10 +89,9 @@ def _dispatch(words: list[str]) -> int:
             module = importlib.import_module(f"icpe.cli.{command}")
             args = parse(module.Args, rest, prog=f"icpe {command}")
             return 0 if args is None else module.run(args)
-    close = difflib.get_close_matches(words[0], COMMANDS, n=1)
     raise UnknownNameError(
         f"There is no command {words[0]!r}; the commands are {', '.join(COMMANDS)}."
-        + (f" Did you mean {close[0]!r}?" if close else "")
+        + did_you_mean(words[0], COMMANDS)
     )
 
 

@@ -17,6 +17,8 @@ PREFIXES = {"settings": "--family.", "train_settings": "--train."}
 """Fields of a command's dataclass that collect unparsed settings, by their prefix."""
 _BOX = re.compile(r"[│╭╮╰╯]|\x1b\[[0-9;]*m")
 _MEANT = re.compile(r"Perhaps you meant:\s+(--\S+)")
+_MISSING = re.compile(r"Missing from [^:]*:$")
+_CHOICE = re.compile(r"invalid choice (.*) for argument '(.*)'. Expected .*\((.*)\)")
 _VALUE_ERROR = re.compile(r"Error parsing (\S+?):? .*from \[(.*?)\]")
 
 
@@ -87,7 +89,14 @@ def condense(complaint: str, prog: str) -> str:
             break
         body.append(line)
     text = " ".join(filter(None, body))
-    if match := _VALUE_ERROR.search(text):
+    if len(body) > 1 and _MISSING.match(body[0]):
+        text = f"{body[1]} is missing"
+    elif match := _CHOICE.search(text):
+        choices = [it for it in re.findall(r"'(.*?)'", match[3]) if it != "None"]
+        text = f"{match[1]} is not one of {', '.join(sorted(choices))}"
+        if match[2].startswith("--"):
+            text = f"{match[2]} {text}"
+    elif match := _VALUE_ERROR.search(text):
         text = f"{match[1]} cannot be {match[2]}"
     elif match := _MEANT.search(" ".join(lines)):
         return f"{text}; did you mean {match[1]}? See {prog} --help."

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from icpe.exceptions import InvalidParameterError
+from icpe.exceptions import InvalidParameterError, UnknownNameError
 
 INTERRUPTED = 130
 
@@ -111,6 +111,7 @@ def _list(args: Args) -> int:
     for study, count in zip(studies, counts, strict=True):
         table.add_row(study.name, str(len(study.cells)), str(count), study.title)
     output().print(table)
+    output().print(f"[dim]run: cells with a result in {args.out}[/]", soft_wrap=True)
     return 0
 
 
@@ -122,6 +123,7 @@ def _run(args: Args, studies) -> int:
     from icpe.studies.durations import parse_duration
     from icpe.studies.runner import Selection, run_study, summary
 
+    _check_seeds(args, studies)
     deadline = time.monotonic() + parse_duration(args.time_limit or "inf")
     keep_compiled_programs()
     outcomes = {}
@@ -151,10 +153,27 @@ def _run(args: Args, studies) -> int:
     return int(any(outcome.failed for outcome in outcomes.values()))
 
 
+def _check_seeds(args: Args, studies) -> None:
+    cells = [cell for study in studies for cell in study.cells]
+    trained = {cell.seed for cell in cells if cell.seed is not None}
+    for seed in args.seeds:
+        if seed not in trained:
+            raise UnknownNameError(
+                f"--seeds {seed} fits no cell; the training seeds are "
+                f"{', '.join(map(str, sorted(trained))) or 'none'}."
+            )
+
+
 def _report(args: Args, studies) -> int:
     from icpe.cli.terminal import print_json
     from icpe.studies.report import write_report
 
+    if not any(study.results(args.out).records for study in studies):
+        raise UnknownNameError(
+            f"{args.out} has no result of {' or '.join(it.name for it in studies)}; "
+            "run some cells, or name another folder by --out (docs/data/results in a "
+            "checkout of icpe)."
+        )
     files = []
     for study in studies:
         base = args.out / "reports" if args.to is None else args.to

@@ -31,6 +31,11 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, allow_nan=False))
 
 
+def floored(bound: float) -> str:
+    """A lower bound to four digits, never rounded up."""
+    return f"{int(bound * 10_000) / 10_000:.4f}"
+
+
 def bar(fraction: float, width: int) -> str:
     """A bar of Unicode blocks, `width` characters when the fraction is 1."""
     eighths = round(min(max(fraction, 0.0), 1.0) * width * 8)

@@ -1,7 +1,6 @@
 """`icpe train`: train an explorer for a family."""
 
 import dataclasses
-import difflib
 import sys
 import typing
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from icpe.exceptions import (
     CheckpointError,
     InvalidParameterError,
     UnknownNameError,
+    did_you_mean,
 )
 from icpe.studies.durations import parse_duration
 
@@ -160,10 +160,9 @@ def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
     values = {}
     for name, word in settings.items():
         if name not in allowed:
-            close = difflib.get_close_matches(name, allowed, n=1)
             raise UnknownNameError(
                 f"Training has no setting {name!r}; it has {', '.join(allowed)}."
-                + (f" Did you mean {close[0]!r}?" if close else "")
+                + did_you_mean(name, allowed)
             )
         values[name] = convert(f"--train.{name}", word, hints[name])
     return values

@@ -75,8 +75,8 @@ def _print_cards(console, cards) -> None:
 
     table = Table(box=None)
     table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("family")
-    headings = ("certified", "down to", "budgets", "size", "trained")
+    table.add_column("family", no_wrap=True)
+    headings = ("certified", "down to", "budgets")
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for card in cards:
@@ -86,8 +86,6 @@ def _print_cards(console, cards) -> None:
             f"{card.certified_error_prob:g}",
             f"{card.smallest_error_prob:g}",
             f"1-{card.largest_budget}",
-            f"{card.size_bytes / 1e6:.1f} MB",
-            f"{card.training_seconds:.0f} s",
         )
     console.print(table)
     console.print(

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from icpe.cli.card import requests
-from icpe.operating_table import OperatingRow, OperatingTable
+from icpe.cli.requests import Served, requests
+from icpe.cli.terminal import floored
+from icpe.operating_table import OperatingTable
 from icpe.tasks.registry import notable_parameters, parameter_fields
 from icpe.zoo import Card
 
@@ -66,7 +67,7 @@ The first episode that is at least as long as the average, at error probability
 
 {budgets}
 
-Each row was measured on {episodes} episodes.
+Each row was measured on {episodes} episodes, and what the certificate serves on its own.
 
 ## How it was trained
 
@@ -117,7 +118,7 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         icpe=made["icpe"],
         jax=made["jax"],
         certificate=_certificate(document, card),
-        priced=_priced(table),
+        priced=_priced(document),
         budgets=_budgets(table),
         episodes=" or ".join(sorted({str(row.episodes) for row in table.rows})),
         command=card.training_command,
@@ -141,20 +142,22 @@ def _certificate(document: Mapping[str, Any], card: Card) -> str:
         for it in document["certificates"]
         if it["certified"] and it["error_prob"] == card.certified_error_prob
     )
+    right = certificate["bound_successes"] / certificate["episodes"]
     return (
         f"**Certificate.** At price {certificate['price']:.4g} it errs with "
         f"probability at most {certificate['error_prob']:g}, on average over the "
         f"family, shown with confidence {certificate['confidence']:g} by "
-        f"{certificate['episodes']} episodes for each test. By as many separate "
-        f"episodes the accuracy is at least {_floor(certificate['lower_bound'])}; they "
-        f"took {certificate['mean_queries']:.3f} queries on average."
+        f"{certificate['episodes']} episodes for each test. In as many separate "
+        f"episodes its accuracy was {right:.4f}, by these alone at least "
+        f"{floored(certificate['lower_bound'])}, with "
+        f"{certificate['mean_queries']:.3f} queries on average."
     )
 
 
-def _priced(table: OperatingTable) -> str:
+def _priced(document: Mapping[str, Any]) -> str:
     rows = [
-        f"| {error_prob:g} | {row.price:.4g} | {_measured(row)} |"
-        for error_prob, row in requests(table)
+        f"| {served.request} | {served.price:.4g} | {_measured(served)} |"
+        for served in requests(document)
     ]
     return "\n".join(
         [
@@ -165,11 +168,11 @@ def _priced(table: OperatingTable) -> str:
     )
 
 
-def _measured(row: OperatingRow) -> str:
-    half, most, _ = row.quantiles
-    return (
-        f"{row.accuracy:.4f} | {row.mean_queries:.3f} | {half} | {most} | {row.longest}"
-    )
+def _measured(served: Served) -> str:
+    spread = ["", "", ""]
+    if served.row is not None:
+        spread = map(str, (*served.row.quantiles[:2], served.row.longest))
+    return f"{served.accuracy:.4f} | {served.mean_queries:.3f} | " + " | ".join(spread)
 
 
 def _budgets(table: OperatingTable) -> str:
@@ -181,8 +184,3 @@ def _budgets(table: OperatingTable) -> str:
             f"| accuracy | {' | '.join(f'{row.accuracy:.4f}' for row in rows)} |",
         ]
     )
-
-
-def _floor(bound: float) -> str:
-    """A lower bound to four digits, never rounded up."""
-    return f"{int(bound * 10_000) / 10_000:.4f}"

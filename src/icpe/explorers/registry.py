@@ -1,12 +1,16 @@
 """Explorers by name: the baselines that need no training."""
 
-import difflib
 import inspect
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from icpe.exceptions import InvalidParameterError, UnknownNameError, UnsupportedError
+from icpe.exceptions import (
+    InvalidParameterError,
+    UnknownNameError,
+    UnsupportedError,
+    did_you_mean,
+)
 from icpe.explorers.base import AbstractExplorer
 from icpe.explorers.belief import class_names
 from icpe.tasks.base import AbstractTaskFamily
@@ -86,7 +90,7 @@ def make_explorer(
         if parameter not in allowed:
             raise UnknownNameError(
                 f"Explorer {name!r} has no parameter {parameter!r}; it has "
-                f"{', '.join(allowed) or 'none'}.{_suggestion(parameter, allowed)}"
+                f"{', '.join(allowed) or 'none'}.{did_you_mean(parameter, allowed)}"
             )
     if type(family) not in entry.families():
         others = ", ".join(explorers_for(family)) or "none"
@@ -140,7 +144,7 @@ def _entry(name: str) -> _Entry:
     if name not in _ENTRIES:
         raise UnknownNameError(
             f"There is no explorer {name!r}; the explorers are "
-            f"{', '.join(explorer_names())}.{_suggestion(name, _ENTRIES)}"
+            f"{', '.join(explorer_names())}.{did_you_mean(name, _ENTRIES)}"
         )
     return _ENTRIES[name]
 
@@ -150,8 +154,3 @@ def _described(parameter: inspect.Parameter, hint: Any) -> ExplorerParameter:
     words = " ".join(item for item in metadata if isinstance(item, str))
     annotation = hint.__origin__ if metadata else hint
     return ExplorerParameter(annotation, parameter.default, words)
-
-
-def _suggestion(given: str, allowed: Iterable[str]) -> str:
-    close = difflib.get_close_matches(given, list(allowed), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""

@@ -1,10 +1,9 @@
 """Explorers built on another explorer, such as a trained one, by name."""
 
-import difflib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from icpe.exceptions import InvalidParameterError, UnknownNameError
+from icpe.exceptions import InvalidParameterError, UnknownNameError, did_you_mean
 from icpe.explorers.base import AbstractExplorer
 from icpe.explorers.explore_then_commit import make_explore_then_commit
 from icpe.explorers.posterior_greedy import (
@@ -83,11 +82,9 @@ def wrapper_named(name: str) -> Wrapper:
         UnknownNameError: there is none.
     """
     if name not in WRAPPERS:
-        close = difflib.get_close_matches(name, WRAPPERS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
         raise UnknownNameError(
             f"There is no explorer {name!r} that is built on another; they are "
-            f"{', '.join(WRAPPERS)}.{hint}"
+            f"{', '.join(WRAPPERS)}." + did_you_mean(name, WRAPPERS)
         )
     return WRAPPERS[name]
 

@@ -1,9 +1,8 @@
 """All studies by name, in the order of the paper; ours at the end."""
 
-import difflib
 from collections.abc import Callable
 
-from icpe.exceptions import UnknownNameError
+from icpe.exceptions import UnknownNameError, did_you_mean
 from icpe.studies import (
     ablation,
     any_error_prob,
@@ -52,9 +51,8 @@ def make_study(name: str, size: Size = "full") -> Study:
         UnknownNameError: there is none of that name.
     """
     if name not in _STUDIES:
-        close = difflib.get_close_matches(name, _STUDIES, n=1)
         raise UnknownNameError(
             f"There is no study {name!r}; the studies are {', '.join(_STUDIES)}."
-            + (f" Did you mean {close[0]!r}?" if close else "")
+            + did_you_mean(name, _STUDIES)
         )
     return _STUDIES[name](size)

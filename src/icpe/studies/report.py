@@ -81,7 +81,8 @@ def results_page(studies: Sequence[Study], data: Path, figures: str) -> str:
         "Every cell of every [study](studies.md), with what the paper prints, what "
         "is aimed at, and the limit where one is known. Intervals are 95 %: of one "
         "measurement over its episodes, of several training seeds by Student's t over "
-        "the seeds. A cell that has no result yet says so.",
+        "the seeds. A cell that has no result yet says so, and `icpe study run NAME "
+        "--also docs/data/results` runs it.",
     ]
     overview = [("study", "cells", "run", "targets missed")]
     sections = []
@@ -124,10 +125,7 @@ def cell_table(results: Results) -> Table:
 def _markdown(study: Study, results: Results, figures: str) -> str:
     run = len(results.records)
     parts = [f'<a id="{study.name}"></a>', f"## {study.title}", study.summary]
-    parts.append(
-        f"{run} of {len(results.cells)} cells have been run; `icpe study run "
-        f"{study.name}` runs the others."
-    )
+    parts.append(f"{run} of {len(results.cells)} cells have been run.")
     for name in study.figures(results) if _can_draw() else ():
         parts.append(f"![{study.title}]({figures}{name}.svg)")
     parts += [table.markdown() for table in study.tables(results)]

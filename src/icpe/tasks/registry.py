@@ -1,11 +1,10 @@
 """Families by name."""
 
 import dataclasses
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from icpe.exceptions import InvalidParameterError, UnknownNameError
+from icpe.exceptions import InvalidParameterError, UnknownNameError, did_you_mean
 from icpe.tasks.base import AbstractTaskFamily
 
 _FACTORIES: dict[str, Callable[..., AbstractTaskFamily]] = {}
@@ -41,7 +40,7 @@ def make(name: str, **given: Any) -> AbstractTaskFamily:
         if field not in allowed:
             raise UnknownNameError(
                 f"Family {name!r} has no parameter {field!r}; it has "
-                f"{', '.join(allowed) or 'none'}.{_suggestion(field, allowed)}"
+                f"{', '.join(allowed) or 'none'}.{did_you_mean(field, allowed)}"
             )
     return factory(**given)
 
@@ -51,7 +50,7 @@ def get_factory(name: str) -> Callable[..., AbstractTaskFamily]:
     if name not in _FACTORIES:
         raise UnknownNameError(
             f"There is no family {name!r}; the families are "
-            f"{', '.join(sorted(_FACTORIES))}.{_suggestion(name, _FACTORIES)}"
+            f"{', '.join(sorted(_FACTORIES))}.{did_you_mean(name, _FACTORIES)}"
         )
     return _FACTORIES[name]
 
@@ -109,8 +108,3 @@ def _notable(
 
 def _in_one_line(name: str, values: Mapping[str, Any]) -> str:
     return f"{name}({', '.join(f'{key}={value}' for key, value in values.items())})"
-
-
-def _suggestion(given: str, allowed: Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(given, allowed, n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""

@@ -1,10 +1,9 @@
 """Where the shipped explorers lie, and how they are found by name."""
 
-import difflib
 from pathlib import Path
 
 from icpe.artifact import Artifact
-from icpe.exceptions import UnknownNameError
+from icpe.exceptions import UnknownNameError, did_you_mean
 
 SUFFIX = ".safetensors"
 
@@ -27,10 +26,9 @@ def path(name: str) -> Path:
     """
     known = names()
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
         raise UnknownNameError(
             f"The zoo has no explorer {name!r}; it has {', '.join(known)}."
-            + (f" Did you mean {close[0]!r}?" if close else "")
+            + did_you_mean(name, known)
         )
     return folder() / f"{name}{SUFFIX}"
 

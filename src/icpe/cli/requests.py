@@ -1,0 +1,78 @@
+"""What an explorer does for the error probabilities that people ask for."""
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from icpe.certificate import Certificate, covering
+from icpe.exceptions import OperatingPointError
+from icpe.operating_table import OperatingRow, OperatingTable
+
+_ERROR_PROBS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
+
+
+@dataclasses.dataclass(frozen=True)
+class Served:
+    """How a round error probability is served, as measured.
+
+    Attributes:
+        error_prob: the smallest one that is served like this.
+        price: at which price.
+        accuracy: there, in calibration or in the episodes of the certificate.
+        mean_queries: there.
+        row: of the operating table; None if a certificate serves it, and then any
+            larger error probability as well.
+    """
+
+    error_prob: float
+    price: float
+    accuracy: float
+    mean_queries: float
+    row: OperatingRow | None = None
+
+    @property
+    def request(self) -> str:
+        """The requests, in words."""
+        return f"{self.error_prob:g}" + ("" if self.row else " and larger")
+
+
+def requests(
+    document: Mapping[str, Any], max_queries: int | None = None
+) -> list[Served]:
+    """How round error probabilities are served, largest first.
+
+    Of several that are served in the same way only the smallest is kept. A cap on the
+    queries is never certified.
+
+    Args:
+        document: what the explorer's file says; it has an operating table.
+        max_queries: the cap on the queries, none if it is the horizon.
+    """
+    table = OperatingTable.from_dict(document["operating_table"])
+    served: dict[float, Served] = {}
+    for error_prob in _ERROR_PROBS:
+        with contextlib.suppress(OperatingPointError):
+            certificate = None
+            if max_queries in (None, table.horizon):
+                certificate = covering(
+                    document["certificates"], error_prob, document.get("weights", "")
+                )
+            entry = (
+                _by_table(error_prob, table.row_for(error_prob, max_queries))
+                if certificate is None
+                else _by_certificate(error_prob, certificate)
+            )
+            served[entry.price] = entry
+    return list(served.values())
+
+
+def _by_table(error_prob: float, row: OperatingRow) -> Served:
+    assert row.price is not None
+    return Served(error_prob, row.price, row.accuracy, row.mean_queries, row)
+
+
+def _by_certificate(error_prob: float, certificate: Certificate) -> Served:
+    assert certificate.price is not None
+    accuracy = certificate.bound_successes / certificate.episodes
+    return Served(error_prob, certificate.price, accuracy, certificate.mean_queries)
