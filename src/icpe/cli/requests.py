@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from icpe.certificate import Certificate, covering
-from icpe.exceptions import OperatingPointError
+from icpe.exceptions import ArtifactError, OperatingPointError
 from icpe.operating_table import OperatingRow, OperatingTable
 
 _ERROR_PROBS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
@@ -50,14 +50,11 @@ def requests(
         max_queries: the cap on the queries, none if it is the horizon.
     """
     table = OperatingTable.from_dict(document["operating_table"])
+    capped = max_queries not in (None, table.horizon)
     served: dict[float, Served] = {}
     for error_prob in _ERROR_PROBS:
         with contextlib.suppress(OperatingPointError):
-            certificate = None
-            if max_queries in (None, table.horizon):
-                certificate = covering(
-                    document["certificates"], error_prob, document.get("weights", "")
-                )
+            certificate = None if capped else _certificate(document, error_prob)
             entry = (
                 _by_table(error_prob, table.row_for(error_prob, max_queries))
                 if certificate is None
@@ -65,6 +62,15 @@ def requests(
             )
             served[entry.price] = entry
     return list(served.values())
+
+
+def _certificate(document: Mapping[str, Any], error_prob: float) -> Certificate | None:
+    """The certificate that serves; one that cannot be read serves nothing."""
+    with contextlib.suppress(ArtifactError):
+        return covering(
+            document["certificates"], error_prob, document.get("weights", "")
+        )
+    return None
 
 
 def _by_table(error_prob: float, row: OperatingRow) -> Served:

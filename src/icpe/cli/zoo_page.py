@@ -67,7 +67,8 @@ The first episode that is at least as long as the average, at error probability
 
 {budgets}
 
-Each row was measured on {episodes} episodes, and what the certificate serves on its own.
+Each row was measured on {episodes} episodes, and what the certificate serves on its
+own.
 
 ## How it was trained
 

@@ -3,7 +3,7 @@
 Two Transformers as in `icpe.explorers.neural`, but the query net gives the value of
 every query and of stopping, and nothing tells it what is asked: the networks serve
 the one error probability or budget they were trained for (Russo, Welch & Pacchiano,
-"In-Context Pure Exploration", appendix "Algorithms").
+"In-Context Learning for Pure Exploration", appendix "Algorithms").
 """
 
 import dataclasses

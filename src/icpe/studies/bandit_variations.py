@@ -290,6 +290,10 @@ class PolicyMeasure(AbstractMeasure):
         return {**steps, "running": allocation.running[:running].tolist()}
 
 
+_ENOUGH = 0.2
+"""Share of the trajectories that a point of a curve needs."""
+
+
 def make_policy(size: Size) -> Study:
     """Declares the study of the policy."""
     number = 3 if size == "tiny" else 14
@@ -330,23 +334,40 @@ def _policy_tables(results: Results) -> list[Table]:
             ]
         absent = NOT_RUN if found is None else ABSENT  # it may have made no query
         rows.append((LOOKS[method].name, *(shown(v, 3, absent) for v in values)))
-    headings = ("", "distance from Track-and-Stop", "entropy, nats", "largest share")
+    headings = ("", "distance from the proportions", "entropy, nats", "largest share")
     caption = "Averages over the steps of all trajectories"
-    return [Table("policy-statistics", caption, headings, tuple(rows))]
+    return [
+        Table(
+            "policy-statistics",
+            caption,
+            headings,
+            tuple(rows),
+            (
+                "The proportions are inverse to the squared gaps, near what "
+                "Track-and-Stop aims at in the long run. It pulls every arm once "
+                "before that, and its runs are short, so it is itself far from them. "
+                f"Curves end where fewer than {_ENOUGH:.0%} of the trajectories are "
+                "left.",
+            ),
+        )
+    ]
 
 
 def _policy_figures(results: Results) -> dict[str, Figure]:
     panels = []
     for name, label in (
-        ("total_variation", "distance from Track-and-Stop"),
+        ("total_variation", "distance from the proportions"),
         ("entropy", "entropy of the average policy, nats"),
         ("largest", "largest share of an arm"),
     ):
         series = []
         for method in ("ours", "track-and-stop"):
             found = results.first(results.rows[0], method)
-            if found is not None:
-                steps = list(range(1, len(found[name]) + 1))
-                series.append(Series(LOOKS[method], steps, found[name], markers=False))
+            if found is not None and found["running"]:
+                least = _ENOUGH * found["running"][0]
+                length = sum(number >= least for number in found["running"])
+                steps = list(range(1, length + 1))
+                curve = found[name][:length]
+                series.append(Series(LOOKS[method], steps, curve, markers=False))
         panels.append(Panel(series, "query", label, y_range=(0, None)))
     return named(panels_figure(panels, width=4.9), "policy-statistics")

@@ -60,6 +60,8 @@ class Series:
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     markers: bool = True
+    steps: bool = False
+    """Whether a value holds until the next place."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +77,8 @@ class Panel:
     x_ticks: Sequence[float] = ()
     y_range: tuple[float | None, float | None] = (None, None)
     y_line: float | None = None
+    x_line: tuple[float, str] | None = None
+    """A place to compare with, and what it is."""
     legend: bool = False
     """Names in the upper right corner, for lines that all end in one place."""
 
@@ -128,6 +132,10 @@ def _draw(axes: Axes, panel: Panel) -> None:
     shown = [series for series in panel.series if len(series.x)]
     if panel.y_line is not None:
         axes.axhline(panel.y_line, color="#999999", lw=0.9, zorder=1)
+    if panel.x_line is not None:
+        place, words = panel.x_line
+        color = LOOKS["paper"].color
+        axes.axvline(place, color=color, lw=1.1, ls=":", zorder=1, label=words)
     for series in shown:
         look = series.look
         if series.low is not None and series.high is not None:
@@ -140,6 +148,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
             color=look.color,
             linestyle=look.line,
             lw=look.width,
+            drawstyle="steps-post" if series.steps else "default",
             marker=look.marker if series.markers else "none",
             markersize=5.5,
             zorder=4 if look.width > 2 else 3,

@@ -154,13 +154,15 @@ def _tables(results: Results) -> list[Table]:
                 "exact IDS",
                 "Bayes optimum at our accuracy",
                 "Bayes optimum at 0.99",
-                "optimum without error or values",
+                "without error, values ignored",
                 "target",
             ),
             tuple(rows),
             (
                 "Target: accuracy 0.99, within 2 % of the Bayes optimum at our "
-                "accuracy.",
+                "accuracy. I-IDS and exact IDS were measured on 2,000 episodes, ours "
+                "on 20,000. The last column is the optimum of those who never err and "
+                "do not compare regular arms; comparing them takes fewer queries.",
                 *misses(results.rows, lambda r: _is_met(results, r), results.notes),
             ),
         )

@@ -8,6 +8,8 @@ from icpe.studies.models import Model
 from icpe.studies.study import Cell, Results, Size, Study
 from icpe.studies.tables import (
     ABSENT,
+    NOT_RUN,
+    NOT_SERVED,
     Estimate,
     Table,
     all_of,
@@ -22,6 +24,7 @@ from icpe.tasks.magic_room import MagicRoom
 
 SIZES = tuple(paper_values.MAGIC_ROOM)
 _OFTEN, _ALMOST_ALWAYS = paper_values.MAGIC_ROOM_ACCURACIES
+_COUNTED = ("no clue", "one clue", "both clues")
 _ERROR_PROBS = tuple(round(1.0 - a, 6) for a in paper_values.MAGIC_ROOM_ACCURACIES)
 
 
@@ -120,14 +123,15 @@ def _clue_table(results: Results) -> Table:
     rows = []
     for row in results.rows:
         for p in _ERROR_PROBS:
-            report = at(results.first(row, "ours"), "error_prob", f"{p:g}") or {}
-            for count in range(3):
-                found = (report.get("clues") or [None] * 3)[count] or {}
-                absent = ABSENT if found else "not run"
+            report = at(results.first(row, "ours"), "error_prob", f"{p:g}")
+            clues = (report or {}).get("clues") or [{}] * 3
+            for count, found in enumerate(clues):
+                absent = NOT_RUN if report is None else NOT_SERVED
+                absent = ABSENT if found else absent
                 rows.append(
                     (
-                        f"{row}, asked for {p:g}, {count} clues",
-                        shown(found.get("episodes"), 0),
+                        f"{row}, asked for {p:g}, {_COUNTED[count]}",
+                        shown(found.get("episodes"), 0, absent),
                         shown(found.get("accuracy"), 4, absent),
                         shown(found.get("mean_queries"), 2, absent),
                     )
@@ -150,15 +154,19 @@ def _figures(results: Results) -> dict[str, Figure]:
                 name = f"asked for {p:g}"
                 look = Look(name, LOOKS["ours"].color, line=line_style)
                 steps = list(range(len(report["survival"])))
-                series.append(Series(look, steps, report["survival"], markers=False))
-        title = f"Room of {row.removeprefix('K=')} x {row.removeprefix('K=')}"
+                series.append(
+                    Series(look, steps, report["survival"], markers=False, steps=True)
+                )
+        size = row.removeprefix("K=")
+        printed = paper_values.MAGIC_ROOM.get(int(size))
         panels.append(
             Panel(
                 series,
                 "steps t",
                 "P(more than t steps)",
-                title,
+                f"Room of {size} x {size}",
                 y_range=(0, 1.02),
+                x_line=printed and (printed.queries, "paper's mean at 0.05"),
                 legend=True,
             )
         )
