@@ -70,8 +70,8 @@ class OperatingTable:
         if not served:
             raise OperatingPointError(
                 f"error_prob={error_prob} is smaller than this explorer can serve; "
-                f"the smallest is {self.smallest_error_prob(max_queries)}. Ask for "
-                "that, or for a budget, or train longer and with a smaller min_price."
+                f"the smallest is {self.smallest_error_prob(max_queries)} (for less, "
+                "train longer and with a smaller min_price, or ask for a budget)."
             )
         return min(served, key=lambda row: (row.mean_cost, row.price))
 

@@ -85,8 +85,12 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
     ("feedback-graph", "gpu"): {"entry_summary": True, **_GPU_FEW_QUERIES},
     # Without noise as well: which arm a reward points to, and which mean is larger.
     ("magic-chain", "gpu"): {"bfloat16": False, "min_price": 0.003},
-    # Four queries, but long walks to plan.
-    ("magic-room", "gpu"): {"num_iterations": 4000},
+    # Four queries, but long walks to plan, which pay at low prices alone.
+    ("magic-room", "gpu"): {
+        "num_iterations": 4000,
+        "min_price": 0.003,
+        "max_price": 0.03,
+    },
     # Many noise levels to tell apart, in episodes that are seldom long.
     ("magic-action", "cpu"): {"num_iterations": 1000},
     # A step looks at pictures, which takes longer than its share of learning.

@@ -343,9 +343,9 @@ def _policy_tables(results: Results) -> list[Table]:
             headings,
             tuple(rows),
             (
-                "The proportions are inverse to the squared gaps, near what "
-                "Track-and-Stop aims at in the long run. It pulls every arm once "
-                "before that, and its runs are short, so it is itself far from them. "
+                "The proportions are inverse to the gaps, the paper's approximation of "
+                "what Track-and-Stop does. It pulls every arm once at first, and "
+                "aims at other proportions, so it is itself far from them. "
                 f"Curves end where fewer than {_ENOUGH:.0%} of the trajectories are "
                 "left.",
             ),

@@ -84,9 +84,8 @@ def make(size: Size) -> Study:
         "four hypotheses, three binary queries and a budget of four, whose optimum is "
         "exact. The theorem bounds the gap by a term of order 1 / sqrt(B) (with one "
         "feature for each history there is no approximation error); its constant is "
-        "not drawn, only the slope. With few samples most histories are never seen, "
-        "and the gap is that of answering by the prior. Paper: theorem without "
-        "experiment.",
+        "not drawn, only the slope. Smaller batches than there are histories, 1,555, "
+        "do not show it. Paper: theorem without experiment.",
         cells,
         _tables,
         _figures,
