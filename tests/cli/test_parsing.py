@@ -1,7 +1,7 @@
 """Words on the command line: what is taken out, what is filled, what is said."""
 
 import dataclasses
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 import tyro
@@ -21,6 +21,16 @@ class Args:
     )
     episodes: int = 5
     settings: Settings = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Chooses:
+    """Needs one thing and offers another."""
+
+    out: Annotated[str, tyro.conf.arg(metavar="FILE")]
+    """Where it goes."""
+    machine: Literal["big", "small"] | None = None
+    """Which one."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +87,22 @@ def test_a_missing_value_is_named():
     assert complaint("a", "--episodes").startswith(
         "Missing value for argument '--episodes'"
     )
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        ("--machine big", "--out FILE is missing; see icpe test --help."),
+        (
+            "--out x --machine tiny",
+            "--machine 'tiny' is not one of big, small; see icpe test --help.",
+        ),
+    ],
+)
+def test_what_is_missing_or_no_choice_is_named(words, sentence):
+    with pytest.raises(InvalidParameterError) as caught:
+        parse(Chooses, words.split(), prog="icpe test")
+    assert str(caught.value) == sentence
 
 
 def test_family_settings_are_refused_where_there_is_no_family():

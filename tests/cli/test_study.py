@@ -30,6 +30,9 @@ def test_a_study_is_run_and_reported(icpe, tmp_path):
         ("study run", "The name of the study is missing"),
         ("study run binary-serch", "Did you mean 'binary-search'?"),
         ("study run binary-search --cells K=7/*", "fits no cell of 'binary-search'"),
+        ("study run binary-search --seeds 0 7", "--seeds 7 fits no cell"),
+        ("study report binary-search", "has no result of binary-search"),
+        ("study frobnicate", "'frobnicate' is not one of list, report, run"),
         ("study run binary-search --time-limit soon", "--time-limit must be a time"),
     ],
 )
