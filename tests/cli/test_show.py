@@ -126,6 +126,12 @@ def test_what_a_certificate_serves_is_shown_as_it_serves(icpe, artifact, tmp_pat
         provenance={},
     ).sealed()
     certified = artifact.with_certificate(certificate)
+    # One price may serve some requests with a certificate and others without.
+    both = dataclasses.replace(
+        certified, table=OperatingTable(HORIZON, 0, (row(0.0321, 0.95, 2.5),))
+    )
+    found = [(it.error_prob, it.row is None) for it in requests(both.document())]
+    assert found == [(0.1, True), (0.05, False)]
     for served in requests(certified.document()):
         service = certified.serve(error_prob=served.error_prob)
         assert service.operating_point.price == pytest.approx(served.price)

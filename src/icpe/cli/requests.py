@@ -51,7 +51,7 @@ def requests(
     """
     table = OperatingTable.from_dict(document["operating_table"])
     capped = max_queries not in (None, table.horizon)
-    served: dict[float, Served] = {}
+    served: dict[tuple[float, bool], Served] = {}
     for error_prob in _ERROR_PROBS:
         with contextlib.suppress(OperatingPointError):
             certificate = None if capped else _certificate(document, error_prob)
@@ -60,7 +60,7 @@ def requests(
                 if certificate is None
                 else _by_certificate(error_prob, certificate)
             )
-            served[entry.price] = entry
+            served[entry.price, certificate is None] = entry
     return list(served.values())
 
 
