@@ -42,7 +42,7 @@ _ASKED = f"{ERROR_PROB:g}"
 _METHODS = ("ours", "i-ids", "information-gain")
 _REGRET_NOISE, _REGRET_ERROR_PROB, _REGRET_HORIZON = 0.1, 0.01, 500
 _REGRET_BASELINES = ("ucb", "thompson", "gaussian-ids")
-_LONGEST = 40
+_OUR_HORIZON = 40
 """Most pulls of the trained explorer, which needs few."""
 
 
@@ -52,7 +52,7 @@ def _horizon(size: Size) -> int:
 
 def _model(size: Size) -> Model:
     """One explorer for all noise levels."""
-    horizon = min(_horizon(size), _LONGEST)
+    horizon = min(_horizon(size), _OUR_HORIZON)
     family = MagicAction(horizon=horizon, vary_noise=True)
     model = Model(family, calibration_episodes=2048)
     return tiny_model(model) if size == "tiny" else model
@@ -61,7 +61,7 @@ def _model(size: Size) -> Model:
 def _level(noise: float, size: Size) -> MagicAction:
     """One noise level, as the explorer for all of them sees it."""
     return MagicAction(
-        horizon=min(_horizon(size), _LONGEST),
+        horizon=min(_horizon(size), _OUR_HORIZON),
         vary_noise=True,
         lowest_noise=noise,
         highest_noise=noise,
@@ -99,8 +99,8 @@ def make(size: Size) -> Study:
         "Five arms; the mean of arm 0 says which of the others is the best. Its noise "
         "runs from 0, where one pull tells all, to 1, while that of the others falls. "
         "One explorer serves all levels, which are revealed at reset; it and I-IDS "
-        f"make at most {_LONGEST} pulls, the others 100. Paper: figures of the magic "
-        "action at error probability 0.1, without numbers. One training seed.",
+        f"make at most {_OUR_HORIZON} pulls, the others 100. Paper: figures of the "
+        "magic action at error probability 0.1, without numbers. One training seed.",
         tuple(cells),
         _tables,
         _figures,

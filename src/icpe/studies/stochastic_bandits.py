@@ -38,7 +38,7 @@ ARMS = tuple(paper_values.ORACLE_QUERIES)
 SEEDS = (0, 1, 2)
 ERROR_PROB = 0.1
 CURVE_PRICES = 24
-_LONGEST = 64
+_OUR_HORIZON = 64
 """Most pulls of the trained explorers. They seldom make as many, and learn faster."""
 CLASSICAL = ("track-and-stop", "ttps", "uniform-sampling")
 _ASKED = f"{ERROR_PROB:g}"
@@ -80,7 +80,7 @@ def trained(num_arms: int, seed: int, size: Size = "full") -> Trained:
 def _any_number(size: Size) -> GaussianBandit:
     numbers = arms_of(size)
     all_arms = bandit(numbers[-1], size)
-    horizon = min(all_arms.horizon, _LONGEST)
+    horizon = min(all_arms.horizon, _OUR_HORIZON)
     return dataclasses.replace(
         all_arms, horizon=horizon, vary_arms=True, fewest_arms=numbers[0]
     )
@@ -132,8 +132,8 @@ def make(size: Size) -> Study:
         "Stochastic bandits, fixed confidence",
         "Which of K arms has the largest mean? Rewards are Gaussian with standard "
         "deviation 0.5, means are uniform on [0, 0.4 K] given a gap of 0.4, at most "
-        f"100 pulls, ours at most {_LONGEST}. One explorer for each seed serves all K "
-        "and error probabilities; K is revealed at reset. Paper: figure of stochastic "
+        f"100 pulls, ours at most {_OUR_HORIZON}. One explorer for each seed serves "
+        "all K and error probabilities; K is revealed at reset. Paper: figure of stochastic "
         "bandits at error probability 0.1, and the rows without shift of its table of "
         "distribution shift; a model for each K and error probability. The oracle "
         "pulls the less sampled of the two arms most probable under the exact "

@@ -210,12 +210,21 @@ def plain_arms_for(family: AbstractTaskFamily) -> PlainArms:
     if isinstance(family, BernoulliBandit):
         return BernoulliArms(family.num_arms, family.batch_size)
     if isinstance(family, GaussianBandit | ShiftedGaussianBandit):
-        if getattr(family, "vary_arms", False):
-            raise UnsupportedError(
-                "Classical methods take a fixed number of arms, and vary_arms is set; "
-                "leave vary_arms out."
-            )
-        return GaussianArms(family.num_arms, family.noise)
+        return GaussianArms(count_arms(family), family.noise)
     raise UnsupportedError(
         f"Family {family_name(family)!r} is not a bandit with rewards of a known law."
     )
+
+
+def count_arms(family: AbstractTaskFamily) -> int:
+    """The number of arms of a bandit.
+
+    Raises:
+        UnsupportedError: it varies.
+    """
+    if getattr(family, "vary_arms", False):
+        raise UnsupportedError(
+            "Classical methods take a fixed number of arms, and vary_arms is set; "
+            "leave vary_arms out."
+        )
+    return family.spec.num_queries

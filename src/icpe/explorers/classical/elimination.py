@@ -6,12 +6,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.exceptions import OperatingPointError, UnsupportedError
+from icpe.exceptions import OperatingPointError
 from icpe.explorers.bandit_beliefs import RewardSums
 from icpe.explorers.base import AbstractExplorer
 from icpe.explorers.stopping import stop_if
 from icpe.tasks.bandits import DeterministicBandit, GaussianBandit
-from icpe.tasks.base import AbstractTaskFamily, TaskSpec
+from icpe.tasks.base import TaskSpec
 from icpe.tasks.bernoulli import BernoulliBandit
 from icpe.tasks.shifted import ShiftedGaussianBandit
 from icpe.types import Index, OperatingPoint, PRNGKey, Regime
@@ -142,17 +142,3 @@ class EliminationExplorer(AbstractExplorer):
         rank = jnp.argsort(jnp.argsort(-means))
         survivors = jnp.asarray(self.schedule.survivors)
         return state.is_left & (rank < survivors[jnp.maximum(phase - 1, 0)])
-
-
-def count_arms(family: AbstractTaskFamily) -> int:
-    """The number of arms of a bandit.
-
-    Raises:
-        UnsupportedError: it varies.
-    """
-    if getattr(family, "vary_arms", False):
-        raise UnsupportedError(
-            "Classical methods take a fixed number of arms, and vary_arms is set; "
-            "leave vary_arms out."
-        )
-    return family.spec.num_queries

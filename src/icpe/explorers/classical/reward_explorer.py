@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 from icpe.exceptions import OperatingPointError
 from icpe.explorers.bandit_beliefs import RewardSums
 from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.classical.elimination import count_arms
+from icpe.explorers.classical.arms import count_arms
 from icpe.explorers.stopping import stop_if
 from icpe.tasks.bandits import DeterministicBandit, GaussianBandit
 from icpe.tasks.base import AbstractTaskFamily, TaskSpec

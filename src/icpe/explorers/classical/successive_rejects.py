@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from icpe.explorers.classical.arms import count_arms
 from icpe.explorers.classical.elimination import (
     AbstractSchedule,
     EliminationExplorer,
-    count_arms,
 )
 from icpe.tasks.base import AbstractTaskFamily
 from icpe.types import Index
