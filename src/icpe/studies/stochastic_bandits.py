@@ -133,9 +133,9 @@ def make(size: Size) -> Study:
         "Which of K arms has the largest mean? Rewards are Gaussian with standard "
         "deviation 0.5, means are uniform on [0, 0.4 K] given a gap of 0.4, at most "
         f"100 pulls, ours at most {_OUR_HORIZON}. One explorer for each seed serves "
-        "all K and error probabilities; K is revealed at reset. Paper: figure of stochastic "
-        "bandits at error probability 0.1, and the rows without shift of its table of "
-        "distribution shift; a model for each K and error probability. The oracle "
+        "all K and error probabilities; K is revealed at reset. Paper: figure of "
+        "stochastic bandits at error probability 0.1, and the rows without shift of "
+        "its table of distribution shift; a model for each K and error probability. The oracle "
         "pulls the less sampled of the two arms most probable under the exact "
         "posterior and stops at a threshold.",
         tuple(cells),
