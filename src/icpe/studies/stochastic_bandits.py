@@ -135,9 +135,9 @@ def make(size: Size) -> Study:
         f"100 pulls, ours at most {_OUR_HORIZON}. One explorer for each seed serves "
         "all K and error probabilities; K is revealed at reset. Paper: figure of "
         "stochastic bandits at error probability 0.1, and the rows without shift of "
-        "its table of distribution shift; a model for each K and error probability. The oracle "
-        "pulls the less sampled of the two arms most probable under the exact "
-        "posterior and stops at a threshold.",
+        "its table of distribution shift; a model for each K and error probability. "
+        "The oracle pulls the less sampled of the two arms most probable under the "
+        "exact posterior and stops at a threshold.",
         tuple(cells),
         _tables,
         _figures,
