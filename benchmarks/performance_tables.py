@@ -74,6 +74,7 @@ TABLES: dict[str, Callable[[dict], str]] = {
     "speed": speed_table,
     "speed-cpu": speed_table,
     "race": race_table,
+    "race-cpu": race_table,
 }
 
 

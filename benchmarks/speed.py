@@ -1,9 +1,9 @@
 """Both learners on this machine: their speed, and a race to the paper's quality.
 
 The same as `icpe bench --json` and `icpe bench --race --json`, without the command
-line. Writes OUT/speed.json (speed-cpu.json without an accelerator) and OUT/race.json,
-or what is asked for; in docs/data, `benchmarks/performance_tables.py` makes the tables
-of docs/performance.md from them.
+line. Writes OUT/speed.json and OUT/race.json (speed-cpu.json and race-cpu.json without
+an accelerator), or what is asked for; in docs/data,
+`benchmarks/performance_tables.py` makes the tables of docs/performance.md from them.
 
     python benchmarks/speed.py OUT [--parts speed race] [--seconds 200] [--tiny]
 """
@@ -32,7 +32,8 @@ def main(arguments: argparse.Namespace) -> None:
         name = "speed-cpu.json" if _on_cpu() else "speed.json"
         _write(arguments.out / name, _speed(arguments.tiny))
     if "race" in arguments.parts:
-        path, finishes = arguments.out / "race.json", []
+        name = "race-cpu.json" if _on_cpu() else "race.json"
+        path, finishes = arguments.out / name, []
         goals = (Goal(BinarySearch(4), 0.9, 3.0),) if arguments.tiny else GOALS
         for goal in goals:
             finishes += race(

@@ -6,36 +6,9 @@ import json
 import jax.numpy as jnp
 import pytest
 
-from icpe.certificate import Certificate, Group, PriceTest, covering, hash_arrays
+from icpe.certificate import Certificate, covering, hash_arrays
 from icpe.exceptions import ArtifactError
-
-
-def example(**changes) -> Certificate:
-    certificate = Certificate(
-        error_prob=0.1,
-        budget=None,
-        confidence=0.95,
-        certified=True,
-        price=0.02,
-        lower_bound=0.93,
-        episodes=1000,
-        bound_successes=945,
-        mean_queries=3.5,
-        mean_cost=3.5,
-        ladder=(PriceTest(0.01, 960, True), PriceTest(0.02, 940, True)),
-        episodes_needed=None,
-        seed=7,
-        seed_is_default=True,
-        attempt=1,
-        by_hypothesis=(Group("0", 500, 480, 3.0), Group("1", 500, 465, 4.0)),
-        by_difficulty=(Group("1 to 4", 1000, 945, 3.5),),
-        difficulty="number of queries",
-        weights="w",
-        fingerprint="f",
-        table="t",
-        provenance={"jax": "0.10"},
-    )
-    return dataclasses.replace(certificate, **changes).sealed()
+from icpe.testing.certificates import unearned_certificate as example
 
 
 def served(records, error_prob, weights="w"):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact, read_card
-from icpe.certificate import Certificate
-from icpe.cli.requests import requests
+from icpe.cli.served import served_requests
 from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.tasks import BinarySearch
+from icpe.testing.certificates import unearned_certificate
 from icpe.testing.random_weights import random_weights
 
 FAMILY = BinarySearch(size=3)
@@ -82,7 +82,7 @@ def test_the_card_names_family_table_certificates_and_provenance(icpe, file):
 
 
 def test_the_table_is_thinned_to_round_error_probabilities(icpe, file):
-    found = requests(read_card(file))
+    found = served_requests(read_card(file))
     asked = [served.error_prob for served in found]
     assert asked == [0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005]
     for served in found:
@@ -97,42 +97,25 @@ def test_the_table_is_thinned_to_round_error_probabilities(icpe, file):
 def test_one_row_that_serves_all_is_shown_once(artifact):
     single = OperatingTable(HORIZON, seed=0, rows=(row(0.1, 0.9995, 2.0),))
     document = dataclasses.replace(artifact, table=single).document()
-    assert [served.error_prob for served in requests(document)] == [0.0005]
+    assert [served.error_prob for served in served_requests(document)] == [0.0005]
 
 
 def test_what_a_certificate_serves_is_shown_as_it_serves(icpe, artifact, tmp_path):
-    certificate = Certificate(
+    certificate = unearned_certificate(
         error_prob=0.08,
-        budget=None,
-        confidence=0.95,
-        certified=True,
         price=0.0321,
         lower_bound=0.92999,
-        episodes=1000,
-        bound_successes=945,
         mean_queries=2.5,
-        mean_cost=2.5,
-        ladder=(),
-        episodes_needed=None,
-        seed=0,
-        seed_is_default=True,
-        attempt=1,
-        by_hypothesis=(),
-        by_difficulty=(),
-        difficulty="",
         weights=artifact.weights_hash,
-        fingerprint="",
-        table="",
-        provenance={},
-    ).sealed()
+    )
     certified = artifact.with_certificate(certificate)
     # One price may serve some requests with a certificate and others without.
     both = dataclasses.replace(
         certified, table=OperatingTable(HORIZON, 0, (row(0.0321, 0.95, 2.5),))
     )
-    found = [(it.error_prob, it.row is None) for it in requests(both.document())]
+    found = [(it.error_prob, it.row is None) for it in served_requests(both.document())]
     assert found == [(0.1, True), (0.05, False)]
-    for served in requests(certified.document()):
+    for served in served_requests(certified.document()):
         service = certified.serve(error_prob=served.error_prob)
         assert service.operating_point.price == pytest.approx(served.price)
         assert service.certified == (served.row is None)
@@ -145,7 +128,7 @@ def test_what_a_certificate_serves_is_shown_as_it_serves(icpe, artifact, tmp_pat
     # A lower bound is never rounded up.
     assert ["0.08", "yes", "0.95", "0.9299", "0.0321"] in lines
     # With a cap on the queries nothing is certified.
-    capped = requests(certified.document(), max_queries=2)
+    capped = served_requests(certified.document(), max_queries=2)
     assert capped and all(served.row is not None for served in capped)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.certificate import Certificate, PriceTest
 from icpe.deploy import Session
 from icpe.deploy.reading import read_query
 from icpe.exceptions import (
@@ -285,31 +284,13 @@ def test_a_baseline_needs_its_family_and_an_artifact_knows_it(lockers):
 
 def certified_at(artifact, error_prob, price):
     """The artifact with a certificate that was never earned."""
-    certificate = Certificate(
+    certificate = unearned_certificate(
         error_prob=error_prob,
-        budget=None,
-        confidence=0.95,
-        certified=True,
         price=price,
-        lower_bound=1 - error_prob,
-        episodes=1,
-        bound_successes=1,
-        mean_queries=1.0,
-        mean_cost=1.0,
-        ladder=(PriceTest(price, 1, True),),
-        episodes_needed=None,
-        seed=0,
-        seed_is_default=True,
-        attempt=1,
-        by_hypothesis=(),
-        by_difficulty=(),
-        difficulty="",
         weights=artifact.weights_hash,
         fingerprint=fingerprint(artifact.family),
-        table="",
-        provenance={},
     )
-    return artifact.with_certificate(certificate.sealed())
+    return artifact.with_certificate(certificate)
 
 
 @pytest.mark.parametrize("asked", [True, False])

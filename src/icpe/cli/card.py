@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from icpe.cli.requests import requests
+from icpe.cli.served import served_requests
 from icpe.cli.terminal import floored
 from icpe.operating_table import OperatingTable
 from icpe.tasks.registry import describe_record
@@ -70,7 +70,7 @@ def _print_table(console: Console, document: Mapping[str, Any]) -> None:
             f"{table.smallest_error_prob(cap):g}:"
         )
         shown = _empty_table("error_prob", "price", *_HEADINGS)
-        for it in requests(document, cap):
+        for it in served_requests(document, cap):
             spread = (*it.row.quantiles, it.row.longest) if it.row else ()
             shown.add_row(
                 it.request,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from icpe.cli.requests import Served, requests
+from icpe.cli.served import Served, served_requests
 from icpe.cli.terminal import floored
 from icpe.operating_table import OperatingTable
 from icpe.tasks.registry import notable_parameters, parameter_fields
@@ -158,7 +158,7 @@ def _certificate(document: Mapping[str, Any], card: Card) -> str:
 def _priced(document: Mapping[str, Any]) -> str:
     rows = [
         f"| {served.request} | {served.price:.4g} | {_measured(served)} |"
-        for served in requests(document)
+        for served in served_requests(document)
     ]
     return "\n".join(
         [

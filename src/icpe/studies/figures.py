@@ -78,7 +78,7 @@ class Panel:
     y_range: tuple[float | None, float | None] = (None, None)
     y_line: float | None = None
     x_line: tuple[float, str] | None = None
-    """A place to compare with, and what it is."""
+    """A place to compare with, and what the legend calls it."""
     legend: bool = False
     """Names in the upper right corner, for lines that all end in one place."""
 

@@ -37,7 +37,7 @@ class Served:
         return f"{self.error_prob:g}" + ("" if self.row else " and larger")
 
 
-def requests(
+def served_requests(
     document: Mapping[str, Any], max_queries: int | None = None
 ) -> list[Served]:
     """How round error probabilities are served, largest first.
