@@ -22,6 +22,7 @@ from icpe.nets.transformer import TransformerConfig
 from icpe.rollout import rollout_chunks
 from icpe.tasks import BinarySearch
 from icpe.tasks.fingerprint import fingerprint
+from icpe.testing.certificates import unearned_certificate
 from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits
 from icpe.types import StopReason
