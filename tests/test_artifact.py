@@ -11,7 +11,8 @@ from safetensors.numpy import save_file
 
 from icpe.artifact import FORMAT_VERSION, Artifact, provenance, read_card
 from icpe.exceptions import ArtifactError, OperatingPointError
-from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
+from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.explorers.networks import ExplorerNets
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.tasks import BinarySearch, FeedbackGraph

@@ -15,7 +15,7 @@ from icpe.deploy.session import Session
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.certify import certify
 from icpe.exceptions import ArtifactError, OperatingPointError, UnsupportedError
-from icpe.explorers.neural import NetConfig
+from icpe.explorers.net_config import NetConfig
 from icpe.explorers.paper_explorer import Objective, PaperExplorer, PaperNets
 from icpe.files import read_document, save_tree
 from icpe.learn.config import TrainConfig

@@ -23,7 +23,9 @@ from icpe.exceptions import (
     OperatingPointError,
     UnsupportedError,
 )
-from icpe.explorers.neural import ExplorerNets, NetConfig, NeuralExplorer, PriceRange
+from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural import NeuralExplorer
 from icpe.explorers.paper_explorer import Objective, PaperExplorer, PaperNets
 from icpe.files import read_document, read_tree, save_tree
 from icpe.nets.transformer import TransformerConfig

@@ -8,7 +8,8 @@ import pytest
 from icpe.artifact import Artifact
 from icpe.cli.canvas import Canvas
 from icpe.cli.main import main
-from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
+from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.explorers.networks import ExplorerNets
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks import Patches
 from icpe.testing.random_weights import random_weights

@@ -7,7 +7,8 @@ import pytest
 
 from icpe.artifact import Artifact, read_card
 from icpe.cli.served import served_requests
-from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
+from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.explorers.networks import ExplorerNets
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.tasks import BinarySearch

@@ -17,7 +17,9 @@ from icpe.exceptions import (
     UnsupportedError,
 )
 from icpe.explorers import make_explorer
-from icpe.explorers.neural import ExplorerNets, NetConfig, NeuralExplorer, PriceRange
+from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural import NeuralExplorer
 from icpe.nets.transformer import TransformerConfig
 from icpe.rollout import rollout_chunks
 from icpe.tasks import BinarySearch

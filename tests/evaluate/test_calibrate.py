@@ -12,7 +12,8 @@ import pytest
 from icpe.artifact import Artifact
 from icpe.evaluate.calibrate import calibrate, calibration_key
 from icpe.exceptions import OperatingPointError
-from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
+from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.explorers.networks import ExplorerNets
 from icpe.nets.transformer import TransformerConfig
 from icpe.progress import AbstractProgress
 from icpe.rollout import run_episodes

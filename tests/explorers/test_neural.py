@@ -11,13 +11,9 @@ import pytest
 from jax import lax
 
 from icpe.exceptions import InvalidParameterError, OperatingPointError
-from icpe.explorers.neural import (
-    Estimates,
-    ExplorerNets,
-    NetConfig,
-    NeuralExplorer,
-    PriceRange,
-)
+from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.explorers.networks import Estimates, ExplorerNets
+from icpe.explorers.neural import NeuralExplorer
 from icpe.history import History
 from icpe.nets.tokens import EntrySummary
 from icpe.nets.transformer import TransformerConfig
@@ -41,11 +37,15 @@ TINY = TransformerConfig(width=8, num_layers=2, num_heads=2)
 PRICES = PriceRange(0.01, 0.2)
 
 
-def random_nets(spec=SPEC, transformer=TINY, summary=True, belief=True):
+ARMS = dataclasses.replace(SPEC, num_hypotheses=3)
+
+
+def random_nets(spec=SPEC, transformer=TINY, summary=True, belief=True, tied=False):
     """Networks whose outputs are far from 0."""
-    config = NetConfig(transformer, summary, belief)
+    config = NetConfig(transformer, summary, belief, tied_head=tied)
+    scale = 0.3 if tied else 0.7  # a tied head has more layers to grow through
     return random_weights(
-        lambda key: ExplorerNets(spec, config, PRICES, key=key), scale=0.7
+        lambda key: ExplorerNets(spec, config, PRICES, key=key), scale=scale
     )
 
 
@@ -98,7 +98,15 @@ def at_once(nets, history):
 
 @pytest.mark.parametrize("summary", [True, False], ids=["with summary", "without"])
 def test_one_pass_gives_what_the_explorer_sees_step_by_step(summary):
-    nets, history = random_nets(summary=summary), random_history()
+    assert_both_passes_agree(random_nets(summary=summary))
+
+
+def test_with_tied_heads_too():
+    assert_both_passes_agree(random_nets(ARMS, belief=False, tied=True))
+
+
+def assert_both_passes_agree(nets):
+    history = random_history()
     whole, steps = at_once(nets, history), step_by_step(nets, history)
     assert np.std(whole.gain) > 0.1
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(steps), strict=True):
@@ -116,6 +124,34 @@ def test_entries_are_summarized_only_where_outcomes_have_flags(summary):
         ExplorerNets(spec, config, PRICES, key=jr.key(0))
     kind = NetConfig(TINY, entry_summary=True).summary_kind(flagged)
     assert kind is EntrySummary
+
+
+@pytest.mark.parametrize(
+    "spec, summary", [(SPEC, True), (ARMS, False)], ids=["4 answers", "no summary"]
+)
+def test_queries_are_judged_alike_only_where_each_has_a_hypothesis(spec, summary):
+    config = NetConfig(TINY, summary, tied_head=True)
+    with pytest.raises(InvalidParameterError, match="tied_head needs summary, and"):
+        ExplorerNets(spec, config, PRICES, key=jr.key(0))
+
+
+def test_a_tied_head_judges_by_belief_and_leaves_the_belief_alone():
+    """Renaming arms renames posterior and gain if the tied heads are all there is."""
+    alike = dataclasses.replace(ARMS, costs=())
+    nets, history = random_nets(alike, belief=False, tied=True), random_history()
+    head = nets.pair.head
+    nets = eqx.tree_at(
+        lambda nets: nets.pair.head, nets, jax.tree.map(jnp.zeros_like, head)
+    )
+    renamed = jnp.asarray([2, 0, 1])
+    other = dataclasses.replace(history, queries=renamed[history.queries])
+    one, two = at_once(nets, history), at_once(nets, other)
+    for before, after in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):
+        np.testing.assert_allclose(before, after[..., renamed], atol=1e-4)
+    assert np.std(one.gain, axis=-1).max() > 0.1
+    gradient = eqx.filter_grad(lambda nets: jnp.sum(at_once(nets, history).gain))(nets)
+    inference, query = np.asarray(gradient.tied_heads.embed.weight)
+    assert not inference.any() and query.any()
 
 
 @pytest.mark.slow
@@ -236,7 +272,7 @@ def test_with_a_sure_answer_queries_differ_only_where_one_cannot_stop(can_stop, 
     spec = dataclasses.replace(SPEC, can_stop=can_stop, costs=())
     nets = random_nets(spec, belief=False)
     sure, removed = jnp.asarray([100.0, 0, 0, 0]), jnp.asarray([2.0, -1.0, 0.0, 0])
-    gain = nets._estimates(jnp.stack([sure, removed]), jnp.asarray(0.02)).gain
+    gain = nets._estimates(jnp.stack([sure, removed]), jnp.asarray(0.02), None).gain
     expected = np.asarray([2.0, -1.0, 0.0]) * unit - 0.02  # 5 queries at 0.02 left
     np.testing.assert_allclose(gain, expected, atol=1e-6)
 

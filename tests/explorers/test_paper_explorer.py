@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from icpe.exceptions import InvalidParameterError, OperatingPointError
-from icpe.explorers.neural import NetConfig
+from icpe.explorers.net_config import NetConfig
 from icpe.explorers.paper_explorer import (
     Objective,
     Outputs,

@@ -10,12 +10,9 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.explorers.neural import (
-    Estimates,
-    ExplorerNets,
-    NeuralExplorer,
-    PriceRange,
-)
+from icpe.explorers.net_config import PriceRange
+from icpe.explorers.networks import Estimates, ExplorerNets
+from icpe.explorers.neural import NeuralExplorer
 from icpe.learn.behavior import (
     BehaviorExplorer,
     TrainingPoint,

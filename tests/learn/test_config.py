@@ -3,7 +3,7 @@
 import pytest
 
 from icpe.exceptions import InvalidParameterError
-from icpe.explorers.neural import PriceRange
+from icpe.explorers.net_config import PriceRange
 from icpe.learn.config import TrainConfig
 from icpe.learn.presets import preset
 from icpe.tasks.base import TaskSpec

@@ -8,7 +8,8 @@ fails an optimal explorer with probability less than 1e-5.
 import jax.random as jr
 import pytest
 
-from icpe.explorers.neural import ExplorerNets, NeuralExplorer
+from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural import NeuralExplorer
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import fit
 from icpe.rollout import run_episodes

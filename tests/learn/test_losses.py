@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from icpe.explorers.neural import Estimates
+from icpe.explorers.networks import Estimates
 from icpe.learn.losses import gain_targets, inference_loss, query_loss
 from icpe.learn.replay import Experience
 from icpe.tasks.base import TaskSpec

@@ -7,7 +7,8 @@ import pytest
 from jaxtyping import Array, Bool, Float
 
 from icpe.explorers import AbstractExplorer, make_explorer
-from icpe.explorers.neural import ExplorerNets, NeuralExplorer
+from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural import NeuralExplorer
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import fit
 from icpe.learn.presets import preset

@@ -40,6 +40,17 @@ def test_a_summary_counts_and_averages_what_was_seen():
         np.testing.assert_allclose(tokens.summary[t], brute_force(t), atol=1e-6)
 
 
+def test_a_summary_by_query_holds_what_is_known_of_each():
+    tokens = tokens_along(jnp.asarray(MADE), OUTCOMES, QUERIES, Summary)
+    assert tokens.summary is not None
+    own = Summary.by_query(tokens.summary, QUERIES)
+    assert own.shape == (7, QUERIES, 1 + SIZE)
+    seen = OUTCOMES[jnp.asarray([1, 3, 4])]  # of query 2
+    expected = np.concatenate([[np.log(4.0)], np.mean(seen, axis=0)])
+    np.testing.assert_allclose(own[4, 2], expected, atol=1e-6)
+    np.testing.assert_array_equal(own[:, 1], 0.0)  # was never made
+
+
 def test_a_token_holds_the_query_that_led_to_it_and_its_outcome():
     tokens = tokens_along(jnp.asarray(MADE), OUTCOMES, QUERIES, None)
     assert tokens.summary is None

@@ -9,7 +9,8 @@ import pytest
 
 from icpe.artifact import Artifact, read_card
 from icpe.exceptions import UnsupportedError
-from icpe.explorers.neural import ExplorerNets, NetConfig
+from icpe.explorers.net_config import NetConfig
+from icpe.explorers.networks import ExplorerNets
 from icpe.explorers.shipping import in_float32
 from icpe.files import named_arrays, rounded
 from icpe.learn.presets import preset

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icpe.exceptions import InvalidParameterError, OperatingPointError
-from icpe.explorers.neural import ExplorerNets, NeuralExplorer
+from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural import NeuralExplorer
 from icpe.rollout import run_episodes
 from icpe.tasks.base import AbstractTaskFamily
 from icpe.theory.betting import log_wealth

@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from icpe.exceptions import InvalidParameterError, OperatingPointError
 from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.neural import NetConfig
+from icpe.explorers.net_config import NetConfig
 from icpe.explorers.stopping import stop_if
 from icpe.history import Growing, History, Scratch, StepCount
 from icpe.nets.dropout import Dropout

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.random as jr
 
-from icpe.explorers.neural import ExplorerNets
+from icpe.explorers.networks import ExplorerNets
 from icpe.files import rounded
 
 

@@ -8,7 +8,8 @@ import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.neural import NeuralExplorer, PriceRange
+from icpe.explorers.net_config import PriceRange
+from icpe.explorers.neural import NeuralExplorer
 from icpe.learn.config import TrainConfig
 from icpe.tasks.base import TaskSpec
 from icpe.types import STOP, Index, OperatingPoint, PRNGKey, PyTree, Regime, Scalar

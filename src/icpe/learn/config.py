@@ -3,7 +3,7 @@
 import dataclasses
 
 from icpe.exceptions import InvalidParameterError
-from icpe.explorers.neural import NetConfig, PriceRange
+from icpe.explorers.net_config import NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks.base import TaskSpec
 from icpe.types import check_at_least, check_positive
@@ -81,6 +81,9 @@ class TrainConfig:
     entry_summary: bool = False
     """Summarize the entries of flagged outcomes over all queries instead, for
     families whose outcomes are about the same things whatever the query."""
+    tied_head: bool = False
+    """Judge all queries by one network on what is known of each, for families whose
+    queries are things of one kind, and hypotheses the same things."""
     log_every: int = 50
     """Iterations in one compiled chunk, between two lines of the log."""
     seed: int = 0
@@ -136,7 +139,9 @@ class TrainConfig:
             num_kv_heads=self.num_kv_heads,
             bfloat16=self.bfloat16,
         )
-        return NetConfig(transformer, self.summary, self.belief, self.entry_summary)
+        return NetConfig(
+            transformer, self.summary, self.belief, self.entry_summary, self.tied_head
+        )
 
     def prices(self, spec: TaskSpec) -> PriceRange:
         """The trained price range for a family."""

@@ -2,7 +2,7 @@
 
 from jax.sharding import Mesh
 
-from icpe.explorers.neural import ExplorerNets
+from icpe.explorers.networks import ExplorerNets
 from icpe.explorers.paper_explorer import PaperNets
 from icpe.learn.config import TrainConfig
 from icpe.learn.paper.config import PaperConfig

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.explorers.neural import Estimates
+from icpe.explorers.networks import Estimates
 from icpe.learn.replay import Experience
 from icpe.tasks.base import TaskSpec
 

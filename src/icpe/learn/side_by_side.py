@@ -10,7 +10,8 @@ import jax.random as jr
 from jax.sharding import Mesh
 
 from icpe.exceptions import InvalidParameterError
-from icpe.explorers.neural import ExplorerNets, NeuralExplorer
+from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural import NeuralExplorer
 from icpe.learn.config import TrainConfig
 from icpe.learn.universal import LearnerState, Metrics, UniversalLearner
 from icpe.tasks.base import AbstractTaskFamily

@@ -8,7 +8,7 @@ import jax
 import jax.random as jr
 
 from icpe.exceptions import UnsupportedError
-from icpe.explorers.neural import ExplorerNets
+from icpe.explorers.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
 from icpe.tasks.base import TaskSpec
 

@@ -11,7 +11,8 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int
 
-from icpe.explorers.neural import ExplorerNets, NeuralExplorer
+from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural import NeuralExplorer
 from icpe.learn.behavior import BehaviorExplorer, draw_points, ignore_stop_probability
 from icpe.learn.config import TrainConfig
 from icpe.learn.losses import gain_targets, inference_loss, query_loss

@@ -56,6 +56,13 @@ class AbstractSummary(eqx.Module):
     def features(self) -> Float[Array, "*tokens features"]:
         """What the networks see of it."""
 
+    @staticmethod
+    @abc.abstractmethod
+    def by_query(
+        features: Float[Array, "*tokens features"], num_queries: int
+    ) -> Float[Array, "*tokens queries own"]:
+        """The features again, those of each query together."""
+
 
 class Summary(AbstractSummary):
     """Counts and sums of normalized outcomes per query."""
@@ -92,6 +99,15 @@ class Summary(AbstractSummary):
         means = self.sums / jnp.maximum(self.counts, 1.0)[..., None]
         flat = means.reshape(*means.shape[:-2], -1)
         return jnp.concatenate([jnp.log1p(self.counts), flat], axis=-1)
+
+    @staticmethod
+    def by_query(
+        features: Float[Array, "*tokens features"], num_queries: int
+    ) -> Float[Array, "*tokens queries own"]:
+        """Logarithm of the count and mean outcome of each query."""
+        counts, means = jnp.split(features, [num_queries], axis=-1)
+        means = means.reshape(*means.shape[:-1], num_queries, -1)
+        return jnp.concatenate([counts[..., None], means], axis=-1)
 
 
 class EntrySummary(AbstractSummary):
@@ -137,6 +153,14 @@ class EntrySummary(AbstractSummary):
         means = self.sums / jnp.maximum(self.revealed, 1.0)
         counts = (jnp.log1p(self.counts), jnp.log1p(self.revealed))
         return jnp.concatenate([*counts, means], axis=-1)
+
+    @staticmethod
+    def by_query(
+        features: Float[Array, "*tokens features"], num_queries: int
+    ) -> Float[Array, "*tokens queries own"]:
+        """Both counts and the mean, where entry i is about the same as query i."""
+        groups = features.reshape(*features.shape[:-1], -1, num_queries)
+        return jnp.swapaxes(groups, -1, -2)
 
 
 AnySummary = type[Summary] | type[EntrySummary]

@@ -16,7 +16,7 @@ import equinox as eqx
 import jax.random as jr
 
 from icpe.artifact import Artifact, provenance
-from icpe.explorers.neural import ExplorerNets
+from icpe.explorers.networks import ExplorerNets
 from icpe.explorers.shipping import as_shipped
 from icpe.files import read_tree, replacing, save_tree
 from icpe.learn.config import TrainConfig

@@ -9,7 +9,8 @@ import jax.random as jr
 import numpy as np
 
 from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.neural import ExplorerNets, NeuralExplorer
+from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural import NeuralExplorer
 from icpe.explorers.paper_explorer import PaperExplorer, PaperNets
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.learners import AnyConfig, AnyNets

@@ -4,7 +4,8 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from icpe.artifact import Artifact
-from icpe.explorers.neural import ExplorerNets, NetConfig, PriceRange
+from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.explorers.networks import ExplorerNets
 from icpe.nets.linear import Linear
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable

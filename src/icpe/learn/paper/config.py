@@ -4,7 +4,7 @@ import dataclasses
 from typing import Literal
 
 from icpe.exceptions import InvalidParameterError
-from icpe.explorers.neural import NetConfig
+from icpe.explorers.net_config import NetConfig
 from icpe.explorers.paper_explorer import Objective
 from icpe.nets.transformer import TransformerConfig
 from icpe.types import check_at_least, check_between, check_positive

@@ -1,0 +1,81 @@
+"""What the networks of a trained explorer are made of, and the prices they know."""
+
+import dataclasses
+import math
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from icpe.exceptions import InvalidParameterError
+from icpe.nets.tokens import AnySummary, EntrySummary, Summary
+from icpe.nets.transformer import TransformerConfig
+from icpe.tasks.base import TaskSpec
+
+
+@dataclasses.dataclass(frozen=True)
+class NetConfig:
+    """What the networks of an explorer are made of."""
+
+    transformer: TransformerConfig
+    summary: bool = True
+    """Give each token the counts and mean outcomes of the queries so far."""
+    belief: bool = False
+    """Add a linear function of the posterior to the query net's output."""
+    entry_summary: bool = False
+    """Average entries of flagged outcomes over all queries, not over each."""
+    tied_head: bool = False
+    """Judge every query, and every hypothesis, by one and the same network as well."""
+
+    @property
+    def context_size(self) -> int:
+        """What the tied heads are told of the history as a whole."""
+        return max(16, self.transformer.width // 4) if self.tied_head else 0
+
+    def check_tied(self, spec: TaskSpec) -> None:
+        """Raises an error where queries cannot be judged alike.
+
+        Raises:
+            InvalidParameterError: there is no summary to judge them by, or hypotheses
+                and entries of outcomes do not belong to queries one by one.
+        """
+        sizes = {spec.num_queries, spec.num_hypotheses}
+        if self.entry_summary:
+            sizes.add(spec.outcome_size // 2)
+        if self.tied_head and not (self.summary and len(sizes) == 1):
+            raise InvalidParameterError(
+                "tied_head needs summary, and a family in which each query belongs to "
+                "one hypothesis, such as the arms of a bandit; leave it out."
+            )
+
+    def summary_kind(self, spec: TaskSpec) -> AnySummary | None:
+        """How the tokens of a family summarize what came before, if they do.
+
+        Raises:
+            InvalidParameterError: the outcomes of the family have no flags, or there
+                is to be no summary.
+        """
+        if self.entry_summary and not (spec.outcome_flags and self.summary):
+            raise InvalidParameterError(
+                "entry_summary needs summary, and a family whose outcomes have flags, "
+                "such as feedback-graph; leave it out."
+            )
+        if not self.summary:
+            return None
+        return EntrySummary if self.entry_summary else Summary
+
+
+@dataclasses.dataclass(frozen=True)
+class PriceRange:
+    """The prices an explorer was trained for."""
+
+    low: float
+    high: float
+
+    def normalize(self, price: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+        """Log-price mapped to [-1, 1]; 0 where the price is 0."""
+        middle = math.log(self.low * self.high) / 2
+        half = max(math.log(self.high / self.low) / 2, 1e-6)
+        priced = price > 0
+        return jnp.where(
+            priced, (jnp.log(jnp.where(priced, price, 1.0)) - middle) / half, 0.0
+        )

@@ -1,0 +1,73 @@
+"""One small network for every query alike, on what is known of that query.
+
+In many families queries are things of one kind: arms, items, tests. What makes one of
+them worth asking is then the same for all, its count, its mean outcome, the belief
+about it, seen against those of the others. A head of its own for each query has to
+learn that as often as there are queries.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float
+
+from icpe.nets.linear import Linear
+from icpe.types import PRNGKey
+
+_NUM_ROUNDS = 2
+_NUM_VIEWS = 4
+
+Hidden = Float[Array, "queries size"]
+
+
+class TiedHead(eqx.Module):
+    """A number for each query, from its own features and how they compare.
+
+    Queries with equal features get equal numbers, and renaming queries renames the
+    numbers (Zaheer et al., "Deep Sets", 2017).
+    """
+
+    embed: Linear
+    rounds: tuple["Comparison", ...]
+    out: Linear
+
+    def __init__(self, num_features: int, size: int, *, key: PRNGKey):
+        embed_key, out_key, *round_keys = jr.split(key, 2 + _NUM_ROUNDS)
+        self.embed = Linear(num_features, size, key=embed_key)
+        self.rounds = tuple(Comparison(size, key=key) for key in round_keys)
+        self.out = Linear(size, 1, gain=0.1, key=out_key)
+
+    def __call__(
+        self, context: Float[Array, "size"], features: Float[Array, "queries features"]
+    ) -> Float[Array, "queries"]:
+        """The context, which comes from the history as a whole, is told to all."""
+        x = jax.nn.gelu(jax.vmap(self.embed)(features) + context[None])
+        for comparison in self.rounds:
+            x = comparison(x)
+        return jax.vmap(self.out)(x)[:, 0]
+
+
+class Comparison(eqx.Module):
+    """Each query learns what a few weighted means over all queries look like.
+
+    Such a mean may be of the one that looks best, or of those that compete with it
+    (attention with learned seeds; Lee et al., "Set Transformer", 2019).
+    """
+
+    attention: Linear
+    views: Linear
+    mix: Linear
+
+    def __init__(self, size: int, *, key: PRNGKey):
+        attention_key, views_key, mix_key = jr.split(key, 3)
+        self.attention = Linear(size, _NUM_VIEWS, key=attention_key)
+        self.views = Linear(_NUM_VIEWS * size, size, key=views_key)
+        self.mix = Linear(size, size, key=mix_key)
+
+    def __call__(self, x: Hidden) -> Hidden:
+        """One residual step."""
+        weights = jax.nn.softmax(jax.vmap(self.attention)(x), axis=0)
+        views = jnp.einsum("qv,qs->vs", weights, x, precision="highest")
+        compared = jax.vmap(self.mix)(x) + self.views(views.reshape(-1))[None]
+        return x + jax.nn.gelu(compared)
