@@ -42,13 +42,19 @@ def test_every_family_has_a_preset(name, machine):
     assert isinstance(preset(machine, make(name)), TrainConfig)
 
 
-def test_one_explorer_for_all_numbers_of_arms_learns_longer():
+def test_one_explorer_for_all_numbers_of_arms_has_settings_of_its_own():
     gaussian = preset("gpu", GaussianBandit(vary_arms=True))
     still = preset("gpu", DeterministicBandit(vary_arms=True))
-    assert gaussian.num_iterations == still.num_iterations
     assert still.num_iterations > preset("gpu", DeterministicBandit()).num_iterations
     assert (gaussian.min_price, still.min_price) == (0.002, 0.0)
     assert not still.summary and not still.bfloat16
+
+
+def test_queries_that_are_alike_are_judged_alike_where_there_is_a_summary():
+    assert preset("cpu", GaussianBandit()).tied_head
+    assert preset("gpu", make("feedback-graph")).tied_head
+    assert not preset("cpu", DeterministicBandit()).tied_head
+    assert not preset("cpu", make("binary-search")).tied_head
 
 
 def test_every_family_that_is_trained_for_has_a_case():

@@ -18,6 +18,7 @@ from icpe.tasks.base import parameters, plain_reset, plain_step
         ({"horizon": 0}, "TaskSpec.horizon must be at least 1; got 0"),
         ({"outcome_shift": (0.0,)}, "outcome_shift must be empty or have 2 entries"),
         ({"outcome_size": 3, "outcome_flags": True}, "outcome_size must be even"),
+        ({"queries_alike": True}, "num_hypotheses must equal num_queries"),
         (
             {"outcome_flags": True, "outcome_scale": (1.0, 2.0)},
             "outcome_shift must be 0 and the outcome_scale of flags 1",

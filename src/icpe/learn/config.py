@@ -82,8 +82,8 @@ class TrainConfig:
     """Summarize the entries of flagged outcomes over all queries instead, for
     families whose outcomes are about the same things whatever the query."""
     tied_head: bool = False
-    """Judge all queries by one network on what is known of each, for families whose
-    queries are things of one kind, and hypotheses the same things."""
+    """Judge all queries by one network on what is known of each as well, for families
+    whose queries are things of one kind."""
     log_every: int = 50
     """Iterations in one compiled chunk, between two lines of the log."""
     seed: int = 0

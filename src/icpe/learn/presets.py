@@ -48,22 +48,22 @@ _GPU_FEW_QUERIES = {
 }
 """Below `_FEW_QUERIES`; the same number of iterations until exploration is low."""
 
-_GPU_ANY_NUMBER = {
-    "num_iterations": 3000,
-    "exploration_anneal": 0.093,
-    "ignore_stop_anneal": 0.133,
+_GPU_ANY_NUMBER: dict[str, dict] = {
+    "gaussian-bandit": {
+        "num_iterations": 3000,
+        "exploration_anneal": 0.093,
+        "ignore_stop_anneal": 0.133,
+        "min_price": 0.002,
+    },
+    "deterministic-bandit": {
+        "num_iterations": 5000,
+        "exploration_anneal": 0.056,
+        "ignore_stop_anneal": 0.08,
+    },
 }
 """Where one explorer serves all numbers of arms; again as many until it is low."""
 
-_GPU_ANY_NUMBER_OF: dict[str, dict] = {"gaussian-bandit": {"min_price": 0.002}}
-"""Further changes there, by family."""
-
-_TIED = {"tied_head": True}
-"""Arms are alike but for what is known of them."""
-
 _CHANGES: dict[tuple[str, Preset], dict] = {
-    ("gaussian-bandit", "cpu"): _TIED,
-    ("gaussian-bandit", "gpu"): _TIED,
     # Without noise there is nothing to average, and close values must stay apart.
     ("deterministic-bandit", "cpu"): {"summary": False},
     ("deterministic-bandit", "gpu"): {"summary": False, "bfloat16": False},
@@ -86,8 +86,8 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
         "ignore_stop_anneal": 0.5,
     },
     # An arm's reward is the same whichever query reveals it.
-    ("feedback-graph", "cpu"): {"entry_summary": True, "num_iterations": 800, **_TIED},
-    ("feedback-graph", "gpu"): {"entry_summary": True, **_GPU_FEW_QUERIES, **_TIED},
+    ("feedback-graph", "cpu"): {"entry_summary": True, "num_iterations": 800},
+    ("feedback-graph", "gpu"): {"entry_summary": True, **_GPU_FEW_QUERIES},
     # Without noise as well: which arm a reward points to, and which mean is larger.
     ("magic-chain", "gpu"): {"bfloat16": False, "min_price": 0.003},
     # Four queries, but long walks to plan, which pay at low prices alone.
@@ -134,8 +134,7 @@ def preset(name: Preset, family: AbstractTaskFamily) -> TrainConfig:
     if name == "gpu" and spec.num_queries < _FEW_QUERIES:
         changes |= _GPU_FEW_QUERIES
     if name == "gpu" and getattr(family, "vary_arms", False):
-        changes |= _GPU_ANY_NUMBER
-        changes |= _GPU_ANY_NUMBER_OF.get(family_name(family), {})
+        changes |= _GPU_ANY_NUMBER.get(family_name(family), {})
     changes |= _CHANGES.get((family_name(family), name), {})
     if family_name(family) == "binary-search":
         size, iterations, power, least = _SEARCHES[name]
@@ -147,4 +146,6 @@ def preset(name: Preset, family: AbstractTaskFamily) -> TrainConfig:
         changes["cropped_updates"] = updates * 3 // 4
     if spec.num_queries * (1 + spec.outcome_size) > _SUMMARY_LIMIT:
         changes["summary"] = False
+    if spec.queries_alike and changes.get("summary", config.summary):
+        changes["tied_head"] = True
     return dataclasses.replace(config, **changes)

@@ -92,6 +92,7 @@ class GaussianBandit(AbstractTaskFamily):
             hypothesis_names=arm_names(self.num_arms),
             outcome_names=("reward",),
             question="Pull {query}: what is the reward?",
+            queries_alike=True,
         )
         return _for_any_number(spec) if self.vary_arms else spec
 
@@ -165,6 +166,7 @@ class DeterministicBandit(AbstractTaskFamily):
             hypothesis_names=arm_names(self.num_arms),
             outcome_names=("reward",),
             question="Pull {query}: what is the reward?",
+            queries_alike=True,
         )
         return _for_any_number(spec) if self.vary_arms else spec
 

@@ -41,6 +41,9 @@ class TaskSpec:
             side and make up one large picture, row by row; empty where they do not.
         outcome_flags: whether the second half of an outcome tells, by 1 and 0, which
             entries of the first half were revealed; those that were not are 0.
+        queries_alike: whether all queries are things of one kind and hypothesis i is
+            about query i, such as the arms of a bandit, so that one network may judge
+            them all.
     """
 
     num_queries: int
@@ -60,6 +63,7 @@ class TaskSpec:
     outcome_shape: tuple[int, ...] = ()
     query_grid: tuple[int, ...] = ()
     outcome_flags: bool = False
+    queries_alike: bool = False
 
     def __post_init__(self):
         for name, lowest in (
@@ -110,6 +114,11 @@ class TaskSpec:
                 "TaskSpec.outcome_shift must be 0 and the outcome_scale of flags 1, so "
                 "that networks see what was not revealed as 0 and flags as they are; "
                 f"got {self.outcome_shift} and {flag_scales}."
+            )
+        if self.queries_alike and self.num_hypotheses != self.num_queries:
+            raise InvalidParameterError(
+                "TaskSpec.num_hypotheses must equal num_queries where queries are "
+                f"alike; got {self.num_hypotheses} and {self.num_queries}."
             )
         if any(not scale > 0 for scale in self.outcome_scale):
             raise InvalidParameterError(

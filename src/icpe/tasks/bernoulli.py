@@ -92,6 +92,7 @@ class BernoulliBandit(AbstractTaskFamily):
             question="Show {query} to one visitor: success or failure?"
             if single
             else f"Show {{query}} to {self.batch_size} visitors: how many successes?",
+            queries_alike=True,
         )
 
     def sample_task(self, *, key: PRNGKey) -> Means:

@@ -121,6 +121,7 @@ class FeedbackGraph(AbstractTaskFamily):
             + tuple(f"{name} revealed" for name in names),
             question="Pull {query}: which rewards were revealed?",
             outcome_flags=True,
+            queries_alike=True,
         )
 
     def sample_task(self, *, key: PRNGKey) -> Means:

@@ -51,7 +51,7 @@ def fingerprint(family: AbstractTaskFamily) -> str:
 def _numbers(family: AbstractTaskFamily) -> dict:
     fields = dataclasses.asdict(family.spec)
     words = ("query_names", "hypothesis_names", "outcome_names", "outcome_labels")
-    hints = (*words, "question", "outcome_flags")
+    hints = (*words, "question", "outcome_flags", "queries_alike")
     numbers = {k: v for k, v in fields.items() if k not in hints}
     # Fields that are younger than the first fingerprints enter where they are set.
     unset = [k for k in ("outcome_shape", "query_grid") if not numbers[k]]
