@@ -1,7 +1,5 @@
 """Run any explorer on a batch of tasks as one compiled program."""
 
-import dataclasses
-import itertools
 import math
 from collections.abc import Iterator
 
@@ -10,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from icpe.explorers.base import AbstractExplorer
-from icpe.history import Growing, History, Scratch, StepCount
-from icpe.tasks.base import AbstractTaskFamily, StepResult
+from icpe.history import History
+from icpe.lock_step import Given, LockStep
+from icpe.tasks.base import AbstractTaskFamily
 from icpe.types import (
     STOP,
     OperatingPoint,
@@ -83,7 +81,6 @@ def rollout(
         full_length: run the whole horizon without testing whether all have ended,
             which is faster where most episodes are long.
     """
-    spec = family.spec
     num_episodes = keys.shape[0]
     task_keys, world_keys, own_keys = _parts(keys)
     if tasks is None:
@@ -92,70 +89,17 @@ def rollout(
         tasks, world_keys
     )
     caps = jnp.broadcast_to(operating_point.max_queries, (num_episodes,))
-    cap_reason = _reason_at_cap(operating_point, caps, spec.horizon)
-    lock_step = _LockStep(explorer, family, operating_point, world.outcome)
-    costs = spec.cost_array
-
-    def advance(carry: _Carry) -> _Carry:
-        t = carry.step
-        mask = carry.world.query_mask
-        query = lock_step.ask(carry.explorer, mask, _fold_each(own_keys, t))
-        reason = jnp.where(query == STOP, StopReason.EXPLORER, StopReason.RUNNING)
-        reason = jnp.where(jnp.any(mask, 1), reason, StopReason.NO_QUERY)
-        was_running = carry.stop_reason == StopReason.RUNNING
-        reason = jnp.where(was_running, reason, carry.stop_reason)
-
-        made = reason == StopReason.RUNNING
-        query = jnp.clip(query, 0, spec.num_queries - 1)
-        world = jax.vmap(
-            lambda state, query, task, key: family.step(state, query, task, key=key)
-        )(carry.world.state, query, tasks, _fold_each(world_keys, t + 1))
-        told = lock_step.tell(carry.explorer, query, world.outcome)
-        reason = jnp.where(made & (t + 1 >= caps), cap_reason, reason)
-        reason = jnp.where(made & world.terminated, StopReason.TERMINATED, reason)
-        return _Carry(
-            step=t + 1,
-            world=world,
-            explorer=_keep_ended(made, told, carry.explorer),
-            stop_reason=reason,
-            queries=carry.queries.at[:, t].set(jnp.where(made, query, STOP)),
-            outcomes=carry.outcomes.at[:, t + 1].set(
-                jnp.where(made[:, None], world.outcome, 0.0)
-            ),
-            query_masks=None
-            if carry.query_masks is None
-            else carry.query_masks.at[:, t + 1].set(world.query_mask | ~made[:, None]),
-            cost=carry.cost + jnp.where(made, costs[query], 0.0),
-        )
-
-    carry = _Carry(
-        step=jnp.zeros((), jnp.int32),
-        world=world,
-        explorer=lock_step.init(operating_point, world.outcome),
-        stop_reason=jnp.where(
-            world.terminated, StopReason.TERMINATED, StopReason.RUNNING
-        ).astype(jnp.int32),
-        queries=jnp.full((num_episodes, spec.horizon), STOP, jnp.int32),
-        outcomes=jnp.zeros((num_episodes, spec.horizon + 1, spec.outcome_size))
-        .at[:, 0]
-        .set(world.outcome),
-        query_masks=jnp.ones((num_episodes, spec.horizon + 1, spec.num_queries), bool)
-        .at[:, 0]
-        .set(world.query_mask)
-        if spec.masks_queries
-        else None,
-        cost=jnp.zeros(num_episodes),
+    cap_reason = _reason_at_cap(operating_point, caps, family.spec.horizon)
+    given = Given(
+        tasks,
+        world_keys,
+        own_keys,
+        caps,
+        jnp.broadcast_to(cap_reason, (num_episodes,)),
     )
-    for start, stop in _segments(spec.horizon):
-        carry = dataclasses.replace(carry, explorer=_with_bound(carry.explorer, stop))
-        if full_length:
-            carry = lax.fori_loop(start, stop, lambda _, carry: advance(carry), carry)
-        else:
-            carry = lax.while_loop(
-                lambda carry, stop=stop: (carry.step < stop) & _any_running(carry),
-                advance,
-                carry,
-            )
+    lock_step = LockStep(explorer, family, operating_point)
+    carry = lock_step.begin(operating_point, world, num_episodes)
+    carry = lock_step.play_all(given, carry, full_length=full_length)
     num_queries = jnp.sum(carry.queries != STOP, axis=1, dtype=jnp.int32)
     return Transcript(
         history=History(carry.queries, carry.outcomes, num_queries),
@@ -169,99 +113,6 @@ def rollout(
             log_posterior=lock_step.log_posterior(carry.explorer),
         ),
     )
-
-
-class _Carry(eqx.Module):
-    """What one step hands to the next."""
-
-    step: Int[Array, ""]
-    world: StepResult
-    explorer: PyTree
-    stop_reason: Int[Array, "episodes"]
-    queries: Int[Array, "episodes steps"]
-    outcomes: Float[Array, "episodes steps+1 outcome"]
-    query_masks: Bool[Array, "episodes steps+1 queries"] | None
-    cost: Float[Array, "episodes"]
-
-
-class _LockStep:
-    """The explorer's methods mapped over episodes, step counters left unmapped."""
-
-    def __init__(self, explorer, family, operating_point, first_outcomes):
-        spec = family.spec
-        self.point_axes = 0 if operating_point.price.ndim else None
-        one_point = jax.tree.map(
-            lambda leaf: leaf[0] if leaf.ndim else leaf, operating_point
-        )
-        shapes = eqx.filter_eval_shape(
-            explorer.init, spec, one_point, first_outcomes[0]
-        )
-        axes = jax.tree.map(
-            lambda leaf: None if _is_step_count(leaf) else 0,
-            shapes,
-            is_leaf=_is_step_count,
-        )
-        self.init = jax.vmap(
-            lambda point, outcome: explorer.init(spec, point, outcome),
-            in_axes=(self.point_axes, 0),
-            out_axes=axes,
-        )
-        self.ask = jax.vmap(
-            lambda state, mask, key: explorer.ask(state, mask, key=key),
-            in_axes=(axes, 0, 0),
-        )
-        self.tell = jax.vmap(explorer.tell, in_axes=(axes, 0, 0), out_axes=axes)
-        self.recommend = jax.vmap(explorer.recommend, in_axes=(axes,))
-        self.log_posterior = jax.vmap(explorer.log_posterior, in_axes=(axes,))
-
-
-def _segments(horizon: int) -> list[tuple[int, int]]:
-    """Cuts long episodes into stretches of steps, each a loop of its own.
-
-    In each of them a tighter bound of the step count is known, so that early steps
-    need not read the empty end of a cache.
-    """
-    num_segments = max(1, min(4, horizon // 16))
-    cuts = [round(horizon * i / num_segments) for i in range(num_segments + 1)]
-    return list(itertools.pairwise(cuts))
-
-
-def _with_bound(state: PyTree, bound: int) -> PyTree:
-    """The state with a bound in its step counters, and memory for as many steps."""
-
-    def bounded(node):
-        if isinstance(node, StepCount):
-            return StepCount(node.value, bound)
-        return node.resized(bound + 1) if isinstance(node, Growing) else node
-
-    return jax.tree.map(
-        bounded, state, is_leaf=lambda node: isinstance(node, StepCount | Growing)
-    )
-
-
-def _any_running(carry: _Carry) -> Bool[Array, ""]:
-    return jnp.any(carry.stop_reason == StopReason.RUNNING)
-
-
-def _is_step_count(node) -> bool:
-    return isinstance(node, StepCount)
-
-
-def _keep_ended(made: Bool[Array, "episodes"], new: PyTree, old: PyTree) -> PyTree:
-    """The new state where a query was made, the old one elsewhere."""
-
-    def keep(new, old):
-        if isinstance(new, StepCount | Scratch):
-            return new
-        return jnp.where(made.reshape((-1,) + (1,) * (new.ndim - 1)), new, old)
-
-    return jax.tree.map(
-        keep, new, old, is_leaf=lambda node: isinstance(node, StepCount | Scratch)
-    )
-
-
-def _fold_each(keys: Key[Array, "episodes"], step) -> Key[Array, "episodes"]:
-    return jax.vmap(jr.fold_in, in_axes=(0, None))(keys, step)
 
 
 def _reason_at_cap(
