@@ -102,6 +102,30 @@ def test_notes_are_read_from_the_folder_of_the_results(tmp_path):
     assert "| [Binary search](#binary-search) | 8 | 0 | 0 |" in page
 
 
+def test_a_remark_about_the_whole_study_stands_at_its_head(tmp_path):
+    study = make_study("binary-search", "tiny")
+    (tmp_path / "notes.json").write_text('{"binary-search": {"study": "Old & new."}}')
+    page = results_page([study], tmp_path, "figures/")
+    assert "cells have been run.\n\nOld & new.\n\n" in page
+    written, *_ = write_report(study, study.results(tmp_path), tmp_path / "report")
+    assert "<p>Old &amp; new.</p>" in written.read_text(encoding="utf-8")
+
+
+def test_the_list_of_cells_says_what_was_trained():
+    study = make_study("binary-search")
+    about = {"date": "2026-01-01", "device": "cpu", "seconds": 1.0}
+    about |= {"icpe": "0.1.0", "jax": "0.10"}
+    trained = {"iterations": 9000, "device": "a GPU"}
+    records = {
+        "K=8/limit": {**about, "result": {}},
+        "K=8/ours/seed=0": {**about, "result": {"trained": trained}},
+    }
+    table = cell_table(Results(study.cells, records))
+    found = {row[0]: row[-1] for row in table.rows}
+    assert found["K=8/limit"] == "–"
+    assert found["K=8/ours/seed=0"] == "9,000 iterations, a GPU"
+
+
 def test_names_beside_lines_keep_their_order_and_a_gap():
     placed = _apart([0.5, 0.5, 0.51, 0.9], gap=0.1)
     assert placed == sorted(placed)

@@ -4,13 +4,14 @@ Everything is made anew from the JSON files of the cells; nothing is typed.
 """
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from icpe.evaluate.plots import save_figure
 from icpe.files import replacing
 from icpe.studies.study import Results, Study
-from icpe.studies.tables import NOT_RUN, Table
+from icpe.studies.tables import ABSENT, NOT_RUN, Table
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto;
@@ -102,12 +103,12 @@ def results_page(studies: Sequence[Study], data: Path, figures: str) -> str:
 
 
 def cell_table(results: Results) -> Table:
-    """Every cell: when, where and for how long it was run."""
+    """Every cell: when, where and for how long it was run, and what was trained."""
     rows = []
     for cell in results.cells:
         record = results.records.get(cell.name)
         if record is None:
-            rows.append((cell.name, NOT_RUN, "", "", ""))
+            rows.append((cell.name, NOT_RUN, "", "", "", ""))
             continue
         rows.append(
             (
@@ -116,16 +117,25 @@ def cell_table(results: Results) -> Table:
                 record["device"],
                 f"{record['seconds']:.1f}",
                 f"{record['icpe']}, jax {record['jax']}",
+                _training(record["result"].get("trained")),
             )
         )
-    headings = ("cell", "date", "device", "seconds", "versions")
+    headings = ("cell", "date", "device", "seconds", "versions", "trained")
     return Table("cells", "All cells", headings, tuple(rows))
+
+
+def _training(trained: Mapping[str, Any] | None) -> str:
+    if not trained or "iterations" not in trained:
+        return ABSENT
+    return f"{trained['iterations']:,} iterations, {trained['device']}"
 
 
 def _markdown(study: Study, results: Results, figures: str) -> str:
     run = len(results.records)
     parts = [f'<a id="{study.name}"></a>', f"## {study.title}", study.summary]
     parts.append(f"{run} of {len(results.cells)} cells have been run.")
+    if results.remark:
+        parts.append(results.remark)
     for name in study.figures(results) if _can_draw() else ():
         parts.append(f"![{study.title}]({figures}{name}.svg)")
     parts += [table.markdown() for table in study.tables(results)]
@@ -155,7 +165,8 @@ def _html(
         f'<html lang="en"><head><meta charset="utf-8"><title>{study.title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><h1>{html.escape(study.title)}</h1>"
-        f"<p>{html.escape(study.summary)}</p><p>{run}</p>{images}"
+        f"<p>{html.escape(study.summary)}</p><p>{run}</p>"
+        f"<p>{html.escape(results.remark)}</p>{images}"
         f"{''.join(table.html() for table in tables)}</body></html>\n"
     )
 

@@ -80,7 +80,7 @@ class Results:
     Attributes:
         cells: all cells of the study.
         records: the whole records of those that were run, by the name of the cell.
-        notes: remarks by people, by row.
+        notes: remarks by people, by row; under "study", about all of it.
     """
 
     def __init__(
@@ -105,6 +105,11 @@ class Results:
         """The result of the first seed that was run, None if none was."""
         found = self.of(row, method)
         return found[0] if found else None
+
+    @property
+    def remark(self) -> str:
+        """What people remark about the study as a whole, empty if nothing."""
+        return self.notes.get("study", "")
 
     @property
     def rows(self) -> list[str]:
