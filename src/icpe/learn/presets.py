@@ -65,7 +65,6 @@ _GPU_ANY_NUMBER: dict[str, dict] = {
 
 _CHANGES: dict[tuple[str, Preset], dict] = {
     # Without noise there is nothing to average, and close values must stay apart.
-    ("deterministic-bandit", "cpu"): {"summary": False},
     ("deterministic-bandit", "gpu"): {"summary": False, "bfloat16": False},
     # Of very many queries few are good, and those must be found: the belief points to
     # them, there is no penalty on what looks worse than the best, and all exploration
