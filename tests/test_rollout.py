@@ -12,20 +12,14 @@ import pytest
 
 from icpe.exceptions import InvalidParameterError
 from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.net_config import NetConfig, PriceRange
-from icpe.explorers.networks import ExplorerNets
-from icpe.explorers.neural import NeuralExplorer
 from icpe.history import Scratch, StepCount
-from icpe.nets.transformer import TransformerConfig
 from icpe.rollout import (
     default_chunk_size,
     rollout,
     rollout_chunks,
     run_episodes,
 )
-from icpe.tasks.bandits import GaussianBandit
 from icpe.tasks.base import AbstractTaskFamily, StepResult, TaskSpec
-from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
 from icpe.types import STOP, OperatingPoint, Regime, StopReason
 
@@ -296,33 +290,6 @@ def test_episodes_have_keys_of_their_own_whatever_the_chunk_size():
         assert jax.tree.all(
             jax.tree.map(lambda a, b: np.allclose(a, b), joined, expected)
         )
-
-
-class Impatient(NeuralExplorer):
-    """Asks by all it has seen, as its caches tell, and stops at random."""
-
-    def ask(self, state, query_mask, *, key):
-        stop = jr.uniform(key) < 0.05
-        return jnp.where(stop, STOP, self.best_query(state, query_mask))
-
-
-def test_episodes_do_not_change_where_those_that_still_run_are_gathered():
-    """Against batches too small to be gathered; the sizes do not divide each other."""
-    family, num_episodes = GaussianBandit(num_arms=4, horizon=48, vary_arms=True), 1100
-    config = NetConfig(TransformerConfig(width=8, num_layers=1, num_heads=2))
-    nets = random_weights(
-        lambda key: ExplorerNets(family.spec, config, PriceRange(0.01, 0.2), key=key)
-    )
-    point = OperatingPoint.at(family.horizon, price=0.05)
-    run = ft.partial(rollout_chunks, Impatient(nets), family, point, num_episodes)
-    (large,) = run(key=jr.key(1), keep_posterior=True, chunk_size=num_episodes)
-    chunks = list(run(key=jr.key(1), keep_posterior=True, chunk_size=100))
-    small = jax.tree.map(lambda *leaves: np.concatenate(leaves), *chunks)
-    lengths = large.ending.num_queries
-    assert num_episodes / 4 < np.sum(lengths > 16) < num_episodes / 2
-    assert np.any(lengths < 16) and np.any(lengths > 32)
-    for one, other in zip(jax.tree.leaves(large), jax.tree.leaves(small), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-4)
 
 
 @pytest.mark.slow

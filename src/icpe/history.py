@@ -15,7 +15,8 @@ class StepCount(eqx.Module):
     `rollout` maps over everything in an explorer's state except this, so that a
     cache indexed by it is written by one slice and not by a scatter. It also keeps
     `bound`, a static upper limit of `value`, as low as it knows, so that only the
-    part of a cache that may be filled is read.
+    part of a cache that may be filled is read. After the end of an episode it means
+    nothing: `recommend` and `log_posterior` must not read it.
     """
 
     value: Index

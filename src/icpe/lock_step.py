@@ -2,11 +2,13 @@
 
 Most episodes are much shorter than the longest, which all would have to wait for.
 On a CPU those that still run are therefore gathered now and then into smaller
-batches; an accelerator would rather have one large batch for long.
+batches; on an accelerator one large batch is faster.
 """
 
 import dataclasses
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -21,7 +23,9 @@ from icpe.tasks.base import AbstractTaskFamily, StepResult
 from icpe.types import STOP, OperatingPoint, PyTree, StopReason
 
 _SHRINK = 4
+"""A batch of those that still run is this much smaller; 2 was slower."""
 _SMALLEST_BATCH = 64
+"""Smaller ones would spend their time between the operations."""
 
 Segments = list[tuple[int, int]]
 
@@ -142,14 +146,27 @@ class LockStep:
     def _play_running(
         self, given: Given, carry: Carry, segments: Segments, size: int
     ) -> Carry:
-        """Plays the episodes that still run to their end, so many at a time."""
+        """Plays the episodes that still run to their end, so many at a time.
+
+        None may come up twice: that would wipe out what it did in these segments. So
+        the last part is filled up with copies of one episode that nobody keeps.
+        """
+        num_episodes = carry.running.shape[0]
+        nobody = jnp.full((size,), num_episodes)
         running_first = jnp.argsort(~carry.running, stable=True)
+        running_first = jnp.concatenate([running_first, nobody])
         num_running = jnp.sum(carry.running)
+        carry = _with_memory(carry, segments[-1][1])
 
         def play(progress: tuple[Int[Array, ""], Carry]):
             done, carry = progress
             which = lax.dynamic_slice(running_first, (done,), (size,))
-            part = self._play(_take(given, which), _take(carry, which), segments)
+            taken = jnp.minimum(which, num_episodes - 1)
+            part = self._play(
+                jax.tree.map(lambda leaf: leaf[taken], given),
+                _take(carry, taken),
+                segments,
+            )
             return done + size, _put(carry, which, part)
 
         start = jnp.zeros((), jnp.int32)
@@ -210,36 +227,64 @@ def _with_bound(carry: Carry, bound: int) -> Carry:
             return StepCount(node.value, bound)
         return node.resized(bound + 1) if isinstance(node, Growing) else node
 
+    return _map_explorer(bounded, carry, StepCount | Growing)
+
+
+def _with_memory(carry: Carry, bound: int) -> Carry:
+    """With memory for as many steps, but for scratch memory, which stays behind."""
+
+    def grown(node):
+        return node.resized(bound + 1) if isinstance(node, Growing) else node
+
+    return _map_explorer(grown, carry, StepCount | Growing | Scratch)
+
+
+def _map_explorer(change: Callable, carry: Carry, whole: Any) -> Carry:
+    """The explorer's state changed, nodes of some types as wholes."""
     state = jax.tree.map(
-        bounded,
-        carry.explorer,
-        is_leaf=lambda node: isinstance(node, StepCount | Growing),
+        change, carry.explorer, is_leaf=lambda node: isinstance(node, whole)
     )
     return dataclasses.replace(carry, explorer=state)
 
 
-def _take(tree: PyTree, which: Int[Array, "part"]) -> PyTree:
+def _take(carry: Carry, which: Int[Array, "part"]) -> Carry:
     """Some of the episodes."""
-
-    def take(node):
-        return node if _is_step_count(node) or node.ndim == 0 else node[which]
-
-    return jax.tree.map(take, tree, is_leaf=_is_step_count)
+    world, *record = jax.tree.map(lambda leaf: leaf[which], _world_and_record(carry))
+    state = jax.tree.map(
+        lambda node: node if _is_step_count(node) else node[which],
+        carry.explorer,
+        is_leaf=_is_step_count,
+    )
+    return Carry(carry.step, world, state, *record)
 
 
 def _put(carry: Carry, which: Int[Array, "part"], part: Carry) -> Carry:
-    """All episodes, with some as they were at their end.
+    """All episodes, with those of the part as they were at their end.
 
-    Scratch memory is left behind: it is not read any more.
+    Step counters and scratch memory are left as they are: nobody reads them any more.
     """
 
     def put(old, new):
-        if isinstance(old, StepCount | Scratch) or old.ndim == 0:
+        if isinstance(old, StepCount | Scratch):
             return old
-        return old.at[which].set(new)
+        return old.at[which].set(new, mode="drop")
 
-    return jax.tree.map(
-        put, carry, part, is_leaf=lambda node: isinstance(node, StepCount | Scratch)
+    world, *record = jax.tree.map(
+        put, _world_and_record(carry), _world_and_record(part)
+    )
+    state = jax.tree.map(put, carry.explorer, part.explorer, is_leaf=_is_lasting)
+    return Carry(carry.step, world, state, *record)
+
+
+def _world_and_record(carry: Carry) -> tuple:
+    """What has an axis of episodes in every leaf: all but step and explorer."""
+    return (
+        carry.world,
+        carry.stop_reason,
+        carry.queries,
+        carry.outcomes,
+        carry.query_masks,
+        carry.cost,
     )
 
 
@@ -251,9 +296,12 @@ def _keep_ended(made: Bool[Array, "episodes"], new: PyTree, old: PyTree) -> PyTr
             return new
         return jnp.where(made.reshape((-1,) + (1,) * (new.ndim - 1)), new, old)
 
-    return jax.tree.map(
-        keep, new, old, is_leaf=lambda node: isinstance(node, StepCount | Scratch)
-    )
+    return jax.tree.map(keep, new, old, is_leaf=_is_lasting)
+
+
+def _is_lasting(node) -> bool:
+    """Whether a node goes on when an episode has ended."""
+    return isinstance(node, StepCount | Scratch)
 
 
 def _is_step_count(node) -> bool:

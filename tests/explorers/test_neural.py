@@ -1,6 +1,7 @@
 """The neural explorer: two passes that agree, and the rule by which it stops."""
 
 import dataclasses
+import functools as ft
 
 import equinox as eqx
 import jax
@@ -38,6 +39,7 @@ PRICES = PriceRange(0.01, 0.2)
 
 
 ARMS = dataclasses.replace(SPEC, num_hypotheses=3)
+PLAIN = {"outcome_shift": (), "outcome_scale": ()}
 
 
 def random_nets(spec=SPEC, transformer=TINY, summary=True, belief=True, tied=False):
@@ -96,17 +98,17 @@ def at_once(nets, history):
     return nets.along(history, points().price, points().max_queries)
 
 
-@pytest.mark.parametrize("summary", [True, False], ids=["with summary", "without"])
-def test_one_pass_gives_what_the_explorer_sees_step_by_step(summary):
-    assert_both_passes_agree(random_nets(summary=summary))
-
-
-def test_with_tied_heads_too():
-    assert_both_passes_agree(random_nets(ARMS, belief=False, tied=True))
-
-
-def assert_both_passes_agree(nets):
-    history = random_history()
+@pytest.mark.parametrize(
+    "build",
+    [
+        random_nets,
+        ft.partial(random_nets, summary=False),
+        ft.partial(random_nets, ARMS, belief=False, tied=True),
+    ],
+    ids=["with summary", "without", "with tied heads"],
+)
+def test_one_pass_gives_what_the_explorer_sees_step_by_step(build):
+    nets, history = build(), random_history()
     whole, steps = at_once(nets, history), step_by_step(nets, history)
     assert np.std(whole.gain) > 0.1
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(steps), strict=True):
@@ -116,9 +118,7 @@ def assert_both_passes_agree(nets):
 @pytest.mark.parametrize("summary", [True, False])
 def test_entries_are_summarized_only_where_outcomes_have_flags(summary):
     config = NetConfig(TINY, summary, entry_summary=True)
-    flagged = dataclasses.replace(
-        SPEC, outcome_flags=True, outcome_shift=(), outcome_scale=()
-    )
+    flagged = dataclasses.replace(SPEC, outcome_flags=True, **PLAIN)
     spec = SPEC if summary else flagged
     with pytest.raises(InvalidParameterError, match="entry_summary needs summary, and"):
         ExplorerNets(spec, config, PRICES, key=jr.key(0))
@@ -126,22 +126,32 @@ def test_entries_are_summarized_only_where_outcomes_have_flags(summary):
     assert kind is EntrySummary
 
 
+def test_tied_heads_need_a_summary():
+    with pytest.raises(InvalidParameterError, match="set tied_head to False as well"):
+        NetConfig(TINY, summary=False, tied_head=True)
+
+
 @pytest.mark.parametrize(
-    "spec, summary", [(SPEC, True), (ARMS, False)], ids=["4 answers", "no summary"]
+    "spec, entries",
+    [
+        (SPEC, False),  # 4 hypotheses for 3 queries
+        (dataclasses.replace(ARMS, outcome_flags=True, **PLAIN), True),  # 1 entry
+    ],
+    ids=["hypotheses", "entries"],
 )
-def test_queries_are_judged_alike_only_where_each_has_a_hypothesis(spec, summary):
-    config = NetConfig(TINY, summary, tied_head=True)
-    with pytest.raises(InvalidParameterError, match="tied_head needs summary, and"):
+def test_tied_heads_need_one_hypothesis_and_one_entry_for_each_query(spec, entries):
+    config = NetConfig(TINY, entry_summary=entries, tied_head=True)
+    with pytest.raises(InvalidParameterError, match=r"3 queries, \d hypotheses and"):
         ExplorerNets(spec, config, PRICES, key=jr.key(0))
 
 
-def test_a_tied_head_judges_by_belief_and_leaves_the_belief_alone():
-    """Renaming arms renames posterior and gain if the tied heads are all there is."""
+def test_if_tied_heads_are_all_there_is_renaming_arms_renames_what_is_said_of_them():
     alike = dataclasses.replace(ARMS, costs=())
     nets, history = random_nets(alike, belief=False, tied=True), random_history()
-    head = nets.pair.head
     nets = eqx.tree_at(
-        lambda nets: nets.pair.head, nets, jax.tree.map(jnp.zeros_like, head)
+        lambda nets: nets.pair.head,
+        nets,
+        jax.tree.map(jnp.zeros_like, nets.pair.head),
     )
     renamed = jnp.asarray([2, 0, 1])
     other = dataclasses.replace(history, queries=renamed[history.queries])
@@ -149,7 +159,34 @@ def test_a_tied_head_judges_by_belief_and_leaves_the_belief_alone():
     for before, after in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):
         np.testing.assert_allclose(before, after[..., renamed], atol=1e-4)
     assert np.std(one.gain, axis=-1).max() > 0.1
+
+
+def tied_estimates(nets, outputs, summary):
+    return nets._estimates(outputs, jnp.asarray(0.02), summary)
+
+
+def test_the_tied_head_of_the_query_net_sees_the_belief_and_its_own_context():
+    """The rest that it sees, outputs of the query net and summary, is fixed."""
+    nets = random_nets(ARMS, belief=False, tied=True)
+    size = nets.config.context_size
+    summary = jr.normal(jr.key(0), (9,))
+    outputs = jr.normal(jr.key(1), (2, 3 + size))
+    before = tied_estimates(nets, outputs, summary)
+    unlike = tied_estimates(nets, outputs.at[0, 1].add(1.0), summary)
+    error, other = 1.0 - before.stop_value, 1.0 - unlike.stop_value
+    removed = (before.gain + 0.02 * jnp.asarray(ARMS.costs)) / error
+    assert not np.allclose(
+        removed, (unlike.gain + 0.02 * jnp.asarray(ARMS.costs)) / other, atol=1e-3
+    )
+    elsewhere = tied_estimates(nets, outputs.at[1, 3:].add(1.0), summary)
+    np.testing.assert_array_equal(elsewhere.log_posterior, before.log_posterior)
+    assert np.all(np.abs(elsewhere.gain - before.gain) > 1e-3)
+
+
+def test_the_gain_has_no_gradient_in_the_tied_head_of_the_inference_net():
+    nets, history = random_nets(ARMS, belief=False, tied=True), random_history()
     gradient = eqx.filter_grad(lambda nets: jnp.sum(at_once(nets, history).gain))(nets)
+    assert gradient.tied_heads is not None
     inference, query = np.asarray(gradient.tied_heads.embed.weight)
     assert not inference.any() and query.any()
 

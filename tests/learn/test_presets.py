@@ -53,6 +53,7 @@ def test_one_explorer_for_all_numbers_of_arms_has_settings_of_its_own():
 def test_queries_that_are_alike_are_judged_alike_where_there_is_a_summary():
     assert preset("cpu", GaussianBandit()).tied_head
     assert preset("gpu", make("feedback-graph")).tied_head
+    assert preset("cpu", DeterministicBandit()).tied_head
     assert not preset("gpu", DeterministicBandit()).tied_head
     assert not preset("cpu", make("binary-search")).tied_head
 

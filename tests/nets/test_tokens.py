@@ -80,6 +80,12 @@ def test_entries_with_flags_are_averaged_over_all_queries():
         np.testing.assert_allclose(tokens.summary[t], expected, atol=1e-6)
 
 
+def test_a_summary_of_entries_by_query_holds_both_counts_and_the_mean_of_each():
+    groups = np.arange(2 * 9.0).reshape(2, 3, QUERIES)  # positions, groups, queries
+    own = EntrySummary.by_query(jnp.asarray(groups.reshape(2, 9)), QUERIES)
+    np.testing.assert_array_equal(own, groups.transpose(0, 2, 1))
+
+
 @pytest.mark.parametrize("kind", [Summary, EntrySummary, None])
 def test_tokens_one_by_one_are_those_of_the_whole_history(kind):
     along = tokens_along(jnp.asarray(MADE), OUTCOMES, QUERIES, kind)

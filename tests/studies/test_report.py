@@ -54,6 +54,7 @@ def test_a_report_has_tables_figures_and_a_page(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "2 of 8 cells have been run." in text
     assert '<img src="binary-search.svg"' in text
+    assert "<p></p>" not in text
     assert len(cell_table(results).rows) == 8
     assert "| K=4/ours/seed=0 | not run |" in (
         (tmp_path / "report" / "binary-search.md").read_text(encoding="utf-8")

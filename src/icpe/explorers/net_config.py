@@ -26,25 +26,34 @@ class NetConfig:
     tied_head: bool = False
     """Judge every query, and every hypothesis, by one and the same network as well."""
 
+    def __post_init__(self):
+        if self.tied_head and not self.summary:
+            raise InvalidParameterError(
+                "tied_head needs summary, by which it judges; set tied_head to False "
+                "as well."
+            )
+
     @property
     def context_size(self) -> int:
-        """What the tied heads are told of the history as a whole."""
+        """How many numbers tell the tied heads of the history as a whole."""
         return max(16, self.transformer.width // 4) if self.tied_head else 0
 
     def check_tied(self, spec: TaskSpec) -> None:
-        """Raises an error where queries cannot be judged alike.
+        """Checks that tied heads have something to say of each query and hypothesis.
 
         Raises:
-            InvalidParameterError: there is no summary to judge them by, or hypotheses
-                and entries of outcomes do not belong to queries one by one.
+            InvalidParameterError: there are not as many hypotheses as queries, or as
+                many entries of outcomes where these are summarized.
         """
         sizes = {spec.num_queries, spec.num_hypotheses}
         if self.entry_summary:
             sizes.add(spec.outcome_size // 2)
-        if self.tied_head and not (self.summary and len(sizes) == 1):
+        if self.tied_head and len(sizes) > 1:
             raise InvalidParameterError(
-                "tied_head needs summary, and a family in which each query belongs to "
-                "one hypothesis, such as the arms of a bandit; leave it out."
+                "tied_head needs a family with one hypothesis for each query, such as "
+                f"the arms of a bandit; this one has {spec.num_queries} queries, "
+                f"{spec.num_hypotheses} hypotheses and outcomes of size "
+                f"{spec.outcome_size}; set tied_head to False."
             )
 
     def summary_kind(self, spec: TaskSpec) -> AnySummary | None:

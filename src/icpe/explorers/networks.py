@@ -70,6 +70,9 @@ class ExplorerNets(eqx.Module):
     ):
         config.check_tied(spec)
         num_outputs = max(spec.num_queries, spec.num_hypotheses)
+        num_features = summary_size(
+            config.summary_kind(spec), spec.num_queries, spec.outcome_size
+        )
 
         def build(key):
             encoder_key, net_key = jr.split(key)
@@ -78,9 +81,7 @@ class ExplorerNets(eqx.Module):
                 _outcome_encoder(spec, config, key=encoder_key),
                 num_queries=spec.num_queries,
                 num_tokens=spec.horizon + 1,
-                summary_size=summary_size(
-                    config.summary_kind(spec), spec.num_queries, spec.outcome_size
-                ),
+                summary_size=num_features,
                 condition_size=CONDITION_SIZE,
                 belief_size=spec.num_hypotheses if config.belief else 0,
                 output_size=num_outputs + config.context_size,
@@ -93,12 +94,9 @@ class ExplorerNets(eqx.Module):
         self.pair = eqx.filter_vmap(build)(jr.split(key))
         self.tied_heads = None
         if config.tied_head:
-            size = summary_size(
-                config.summary_kind(spec), spec.num_queries, spec.outcome_size
-            )
-            num_features = size // spec.num_queries + _BELIEF_FEATURES
+            num_own = num_features // spec.num_queries + _BELIEF_FEATURES
             self.tied_heads = eqx.filter_vmap(
-                lambda key: TiedHead(num_features, config.context_size, key=key)
+                lambda key: TiedHead(num_own, config.context_size, key=key)
             )(jr.split(jr.fold_in(key, 1)))
         self.spec = spec
         self.config = config
@@ -235,8 +233,8 @@ class ExplorerNets(eqx.Module):
             belief = jnp.zeros((*own.shape[:-1], _BELIEF_FEATURES))
         else:
             log_belief = lax.stop_gradient(log_posterior)
-            likely = jnp.maximum(log_belief, _LEAST_LOG_BELIEF) / _LEAST_LOG_BELIEF
-            belief = jnp.stack([jnp.exp(log_belief), likely], axis=-1)
+            surprise = jnp.maximum(log_belief, _LEAST_LOG_BELIEF) / _LEAST_LOG_BELIEF
+            belief = jnp.stack([jnp.exp(log_belief), surprise], axis=-1)
         head = jax.tree.map(lambda leaf: leaf[index], self.tied_heads)
         judge = jnp.vectorize(head, signature="(c),(q,f)->(q)")
         context = outputs[index, ..., -self.config.context_size :]

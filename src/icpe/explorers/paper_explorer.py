@@ -1,6 +1,6 @@
 """The explorer of the paper: a learned stop action, and one model per request.
 
-Two Transformers as in `icpe.explorers.neural`, but the query net gives the value of
+Two Transformers as in `icpe.explorers.networks`, but the query net gives the value of
 every query and of stopping, and nothing tells it what is asked: the networks serve
 the one error probability or budget they were trained for (Russo, Welch & Pacchiano,
 "In-Context Learning for Pure Exploration", appendix "Algorithms").

@@ -127,9 +127,12 @@ class Evaluation(AbstractMeasure):
             "price": {f"{c:g}": play(Request(price=c)) for c in self.prices},
             "curve": [play.point(request) for request in self._curve(contender)],
         }
-        if isinstance(contender, Artifact):
-            result["training"] = contender.training
-            result["trained"] = contender.provenance
+        played = contender
+        if isinstance(self.explorer, Wrapped):
+            played = self.explorer.inner.build(self.family, bench)
+        if isinstance(played, Artifact):
+            result["training"] = played.training
+            result["trained"] = played.provenance
         return result
 
     def _curve(self, contender: Contender) -> list[Request]:

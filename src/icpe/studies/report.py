@@ -160,13 +160,13 @@ def _html(
         for name in figures
     )
     run = f"{len(results.records)} of {len(results.cells)} cells have been run."
+    remark = f"<p>{html.escape(results.remark)}</p>" if results.remark else ""
     return (
         "<!doctype html>\n"
         f'<html lang="en"><head><meta charset="utf-8"><title>{study.title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><h1>{html.escape(study.title)}</h1>"
-        f"<p>{html.escape(study.summary)}</p><p>{run}</p>"
-        f"<p>{html.escape(results.remark)}</p>{images}"
+        f"<p>{html.escape(study.summary)}</p><p>{run}</p>{remark}{images}"
         f"{''.join(table.html() for table in tables)}</body></html>\n"
     )
 

@@ -146,7 +146,8 @@ class Study:
         """Reads what has been measured of this study.
 
         A record of another configuration does not count. Remarks are read from the
-        file `notes.json` in the same folder, by study and row.
+        file `notes.json` in the same folder, by study and row; those under "study" are
+        about all of it.
 
         Raises:
             DataError: a file is damaged.
