@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from jax import lax
 
-from icpe.exceptions import InvalidParameterError, OperatingPointError
+from icpe.exceptions import OperatingPointError
 from icpe.explorers.net_config import NetConfig, PriceRange
 from icpe.explorers.networks import Estimates, ExplorerNets
 from icpe.explorers.neural import NeuralExplorer
 from icpe.history import History
-from icpe.nets.tokens import EntrySummary
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks.base import TaskSpec
 from icpe.testing import check_explorer
@@ -36,10 +35,7 @@ SPEC = TaskSpec(
 )
 TINY = TransformerConfig(width=8, num_layers=2, num_heads=2)
 PRICES = PriceRange(0.01, 0.2)
-
-
 ARMS = dataclasses.replace(SPEC, num_hypotheses=3)
-PLAIN = {"outcome_shift": (), "outcome_scale": ()}
 
 
 def random_nets(spec=SPEC, transformer=TINY, summary=True, belief=True, tied=False):
@@ -113,36 +109,6 @@ def test_one_pass_gives_what_the_explorer_sees_step_by_step(build):
     assert np.std(whole.gain) > 0.1
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(steps), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-4)
-
-
-@pytest.mark.parametrize("summary", [True, False])
-def test_entries_are_summarized_only_where_outcomes_have_flags(summary):
-    config = NetConfig(TINY, summary, entry_summary=True)
-    flagged = dataclasses.replace(SPEC, outcome_flags=True, **PLAIN)
-    spec = SPEC if summary else flagged
-    with pytest.raises(InvalidParameterError, match="entry_summary needs summary, and"):
-        ExplorerNets(spec, config, PRICES, key=jr.key(0))
-    kind = NetConfig(TINY, entry_summary=True).summary_kind(flagged)
-    assert kind is EntrySummary
-
-
-def test_tied_heads_need_a_summary():
-    with pytest.raises(InvalidParameterError, match="set tied_head to False as well"):
-        NetConfig(TINY, summary=False, tied_head=True)
-
-
-@pytest.mark.parametrize(
-    "spec, entries",
-    [
-        (SPEC, False),  # 4 hypotheses for 3 queries
-        (dataclasses.replace(ARMS, outcome_flags=True, **PLAIN), True),  # 1 entry
-    ],
-    ids=["hypotheses", "entries"],
-)
-def test_tied_heads_need_one_hypothesis_and_one_entry_for_each_query(spec, entries):
-    config = NetConfig(TINY, entry_summary=entries, tied_head=True)
-    with pytest.raises(InvalidParameterError, match=r"3 queries, \d hypotheses and"):
-        ExplorerNets(spec, config, PRICES, key=jr.key(0))
 
 
 def test_if_tied_heads_are_all_there_is_renaming_arms_renames_what_is_said_of_them():
@@ -264,11 +230,6 @@ def test_values_of_queries_do_not_teach_the_inference_net():
     )
     assert not any(inference)
     assert np.mean(query) > 0.9
-
-
-def test_log_prices_are_spread_over_an_interval():
-    spread = PRICES.normalize(jnp.asarray([0.01, np.sqrt(0.01 * 0.2), 0.2, 0.0]))
-    np.testing.assert_allclose(spread, [-1.0, 0.0, 1.0, 0.0], atol=1e-6)
 
 
 @pytest.mark.parametrize(
