@@ -1,7 +1,7 @@
 """Settings of the paper's learner that are known to work.
 
-The networks are those of the universal learner's presets, but for the summary in the
-tokens: all families but binary search have it. The paper's own have none
+The Transformers are those of the universal learner's presets, without tied heads. All
+families but binary search have the summary in the tokens; the paper's own have none
 (`summary=False`), which takes longer to train.
 """
 
