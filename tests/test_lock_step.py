@@ -25,6 +25,12 @@ from icpe.tasks.magic_room import MagicRoom
 from icpe.testing.random_weights import random_weights
 from icpe.types import STOP, OperatingPoint, Regime
 
+
+@pytest.fixture(autouse=True)
+def small_batches_are_gathered(monkeypatch):
+    monkeypatch.setattr("icpe.lock_step._SMALLEST_BATCH", 64)
+
+
 FAMILY = GaussianBandit(num_arms=4, horizon=48, vary_arms=True)
 TOO_SMALL = 100
 

@@ -24,8 +24,8 @@ from icpe.types import STOP, OperatingPoint, PyTree, StopReason
 
 _SHRINK = 4
 """A batch of those that still run is this much smaller; 2 was slower."""
-_SMALLEST_BATCH = 64
-"""Smaller ones would spend their time between the operations."""
+_SMALLEST_BATCH = 128
+"""Another level of smaller ones takes longer to compile than it spares."""
 
 Segments = list[tuple[int, int]]
 
