@@ -265,7 +265,7 @@ def _put(carry: Carry, which: Int[Array, "part"], part: Carry) -> Carry:
     """
 
     def put(old, new):
-        if isinstance(old, StepCount | Scratch):
+        if _is_lasting(old):
             return old
         return old.at[which].set(new, mode="drop")
 
@@ -292,7 +292,7 @@ def _keep_ended(made: Bool[Array, "episodes"], new: PyTree, old: PyTree) -> PyTr
     """The new state where a query was made, the old one elsewhere."""
 
     def keep(new, old):
-        if isinstance(new, StepCount | Scratch):
+        if _is_lasting(new):
             return new
         return jnp.where(made.reshape((-1,) + (1,) * (new.ndim - 1)), new, old)
 

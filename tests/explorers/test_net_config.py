@@ -3,11 +3,13 @@
 import dataclasses
 
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 import pytest
 
 from icpe.exceptions import InvalidParameterError
 from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.explorers.networks import ExplorerNets
 from icpe.nets.tokens import EntrySummary
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks.base import TaskSpec
@@ -44,7 +46,7 @@ def test_tied_heads_need_a_summary():
 def test_tied_heads_need_one_hypothesis_and_one_entry_for_each_query(spec, entries):
     config = NetConfig(TINY, entry_summary=entries, tied_head=True)
     with pytest.raises(InvalidParameterError, match=r"3 queries, \d hypotheses and"):
-        config.check_tied(spec)
+        ExplorerNets(spec, config, PriceRange(0.01, 0.2), key=jr.key(0))
 
 
 def test_log_prices_are_spread_over_an_interval():

@@ -3,11 +3,13 @@
 import dataclasses
 import math
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from icpe.exceptions import InvalidParameterError
-from icpe.nets.tokens import AnySummary, EntrySummary, Summary
+from icpe.history import History
+from icpe.nets.tokens import AnySummary, EntrySummary, Summary, Token, tokens_along
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks.base import TaskSpec
 
@@ -55,6 +57,15 @@ class NetConfig:
                 f"{spec.num_hypotheses} hypotheses and outcomes of size "
                 f"{spec.outcome_size}; set tied_head to False."
             )
+
+    def tokens(self, spec: TaskSpec, history: History) -> Token:
+        """The tokens of a batch of histories of raw outcomes."""
+        kind = self.summary_kind(spec)
+        return jax.vmap(
+            lambda queries, outcomes: tokens_along(
+                queries, spec.normalize(outcomes), spec.num_queries, kind
+            )
+        )(history.queries, history.outcomes)
 
     def summary_kind(self, spec: TaskSpec) -> AnySummary | None:
         """How the tokens of a family summarize what came before, if they do.

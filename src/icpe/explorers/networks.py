@@ -26,7 +26,7 @@ from icpe.nets.canvas import AbstractSummaryEncoder, CanvasEncoder
 from icpe.nets.encoders import AbstractOutcomeEncoder, LinearEncoder, PatchEncoder
 from icpe.nets.sequence import SequenceNet
 from icpe.nets.tied import TiedHead
-from icpe.nets.tokens import Token, summary_size, tokens_along
+from icpe.nets.tokens import Token, summary_size
 from icpe.nets.transformer import in_compute_dtype
 from icpe.tasks.base import TaskSpec
 from icpe.types import Index, PRNGKey, PyTree, Scalar
@@ -113,15 +113,7 @@ class ExplorerNets(eqx.Module):
         The pair of networks is the outer axis and the batch the inner one, which
         keeps each matrix product contiguous.
         """
-        spec = self.spec
-        tokens = jax.vmap(
-            lambda queries, outcomes: tokens_along(
-                queries,
-                spec.normalize(outcomes),
-                spec.num_queries,
-                self.config.summary_kind(spec),
-            )
-        )(history.queries, history.outcomes)
+        tokens = self.config.tokens(self.spec, history)
         positions = jnp.arange(history.outcomes.shape[1])
         condition = jax.vmap(
             jax.vmap(self.condition, in_axes=(None, None, 0)), in_axes=(0, 0, None)

@@ -28,7 +28,6 @@ from icpe.nets.tokens import (
     first_token,
     summary_size,
     token_after,
-    tokens_along,
 )
 from icpe.nets.transformer import TIME_AXIS, in_compute_dtype
 from icpe.tasks.base import TaskSpec
@@ -159,8 +158,8 @@ class PaperNets(eqx.Module):
         """
         tokens = jax.tree.map(
             lambda *pair: jnp.stack(pair),
-            self._tokens(for_inference),
-            self._tokens(for_values),
+            self.config.tokens(self.spec, for_inference),
+            self.config.tokens(self.spec, for_values),
         )
         lengths = jnp.stack([for_inference.length, for_values.length])
         if dropout is None or not dropout.rate:
@@ -181,7 +180,9 @@ class PaperNets(eqx.Module):
     def posterior_at_ends(self, history: History) -> Float[Array, "batch hypotheses"]:
         """The inference net alone, as in `at_ends`."""
         net = jax.tree.map(lambda leaf: leaf[0], self.pair)
-        outputs = _last_outputs(net, self._tokens(history), history.length)
+        outputs = _last_outputs(
+            net, self.config.tokens(self.spec, history), history.length
+        )
         return _log_posterior(outputs, self.spec)
 
     def step(
@@ -206,17 +207,6 @@ class PaperNets(eqx.Module):
     def init_caches(self) -> PyTree:
         """Empty caches of both networks."""
         return eqx.filter_vmap(lambda net: net.transformer.init_cache())(self.pair)
-
-    def _tokens(self, history: History) -> Token:
-        spec = self.spec
-        return jax.vmap(
-            lambda queries, outcomes: tokens_along(
-                queries,
-                spec.normalize(outcomes),
-                spec.num_queries,
-                self.config.summary_kind(spec),
-            )
-        )(history.queries, history.outcomes)
 
     def _outputs(self, outputs: Float[Array, "2 *batch output"]) -> Outputs:
         return Outputs(

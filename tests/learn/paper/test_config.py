@@ -1,5 +1,7 @@
 """Impossible settings of the paper's learner are one sentence; presets are possible."""
 
+import dataclasses
+
 import pytest
 
 from icpe.exceptions import InvalidParameterError
@@ -36,11 +38,14 @@ def test_a_budget_takes_the_place_of_the_error_probability():
 
 
 @pytest.mark.parametrize("machine", ["cpu", "gpu"])
-def test_presets_have_the_transformers_of_the_universal_learner(machine):
-    for family in (GaussianBandit(4), DeterministicBandit(5)):
-        mine, other = paper_preset(machine, family), preset(machine, family)
-        assert mine.net_config.transformer == other.net_config.transformer
-    assert mine.net_config.summary and not mine.net_config.tied_head
+def test_presets_have_the_networks_of_the_universal_learner_but_tied_heads(machine):
+    family = GaussianBandit(4)
+    mine, other = paper_preset(machine, family), preset(machine, family)
+    untied = dataclasses.replace(other.net_config, tied_head=False)
+    assert mine.net_config == untied != other.net_config
+    exact = DeterministicBandit(5)
+    mine, other = paper_preset(machine, exact), preset(machine, exact)
+    assert mine.net_config.transformer == other.net_config.transformer
 
 
 def test_the_deterministic_bandit_gets_a_budget_and_others_an_error_probability():
