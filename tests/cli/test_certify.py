@@ -61,7 +61,7 @@ def test_a_refusal_is_status_one_says_what_is_closest_and_is_kept(icpe, file):
 def test_verify_accepts_what_it_should_and_notices_changes(icpe, file):
     icpe(f"certify {file} --error-prob 0.6 --episodes 512")
     before = file.read_bytes()
-    called = icpe(f"certify {file} --error-prob 0.6 --verify")
+    called = icpe(f"certify {file} --verify")
     assert called.status == 0, called.out
     assert "Verified" in called.out
     assert file.read_bytes() == before
@@ -96,6 +96,7 @@ def test_a_budget_is_answered_by_a_lower_bound(icpe, file):
         ("--error-prob 2", "strictly between 0 and 1"),
         ("--error-prob 0.01 --episodes 9", "episodes must be at least 299"),
         ("--error-prob 0.1 --verify", "has no certificate for error_prob 0.1"),
+        ("--verify", "The file has no certificate; make one"),
         ("--error-prob 0.1 --seed -1", "--seed must be between"),
     ],
 )

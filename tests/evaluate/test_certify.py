@@ -251,6 +251,20 @@ def test_what_is_not_there_cannot_be_verified(certified):
         verify(certified, budget=1)
 
 
+def test_the_only_certificate_needs_no_name_and_one_of_several_does(
+    artifact, certified
+):
+    assert verify(certified, seed=1).certificate.error_prob == 0.6
+    other = dict(certified.certificates[-1], error_prob=0.7)
+    several = dataclasses.replace(
+        certified, certificates=(*certified.certificates, other)
+    )
+    with pytest.raises(ArtifactError, match=r"error_prob 0.6, error_prob 0.7; say"):
+        verify(several)
+    with pytest.raises(ArtifactError, match="The file has no certificate; make one"):
+        verify(artifact)
+
+
 @pytest.mark.parametrize(
     "request_, error, sentence",
     [

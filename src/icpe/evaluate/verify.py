@@ -63,13 +63,16 @@ def verify(
     Args:
         artifact: the explorer.
         error_prob: the error probability that the certificate is to cover.
-        budget: instead of it, the fixed budget whose lower bound is checked.
+        budget: instead of it, the fixed budget whose lower bound is checked. With
+            neither, the file must have a certificate for one request alone.
         seed: seed of fresh episodes.
         progress: hears about every chunk of episodes.
 
     Raises:
-        ArtifactError: there is no such certificate.
+        ArtifactError: there is no such certificate, or several and none was named.
     """
+    if error_prob is None and budget is None:
+        error_prob, budget = _only_request(artifact)
     certificate = _find(artifact, error_prob, budget)
     stage = Stage(
         artifact,
@@ -95,6 +98,28 @@ def verify(
         fresh=seed is not None,
         successes=successes,
         lower_bound=None if successes is None else _lower_bound(certificate, successes),
+    )
+
+
+def _only_request(artifact: Artifact) -> tuple[float | None, int | None]:
+    """The error probability or budget of the one request that is certified."""
+    known = [Certificate.from_dict(record) for record in artifact.certificates]
+    requests = {
+        (it.error_prob, it.budget)
+        for it in known
+        if it.certified or it.budget is not None
+    }
+    if len(requests) == 1:
+        return requests.pop()
+    names = [
+        f"budget {budget}" if error_prob is None else f"error_prob {error_prob}"
+        for error_prob, budget in requests
+    ]
+    raise ArtifactError(
+        f"The file has certificates for {', '.join(sorted(names))}; say which one is "
+        "to be checked, by error_prob or budget."
+        if names
+        else "The file has no certificate; make one with icpe certify FILE."
     )
 
 

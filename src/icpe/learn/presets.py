@@ -56,19 +56,17 @@ _GPU_ANY_NUMBER: dict[str, dict] = {
         "min_price": 0.002,
     },
     "deterministic-bandit": {
-        "num_iterations": 5000,
-        "exploration_anneal": 0.056,
-        "ignore_stop_anneal": 0.08,
+        "num_iterations": 3000,
+        "exploration_anneal": 0.093,
+        "ignore_stop_anneal": 0.133,
     },
 }
 """By family, where one explorer serves all numbers of arms; exploration is low after
 about as many iterations as elsewhere."""
 
 _CHANGES: dict[tuple[str, Preset], dict] = {
-    # Without noise there is nothing to average, and close values must stay apart. A
-    # tied head, which needs the summary, learns much faster on a CPU; on a GPU it has
-    # not been tried here.
-    ("deterministic-bandit", "gpu"): {"summary": False, "bfloat16": False},
+    # Without noise close values must stay apart.
+    ("deterministic-bandit", "gpu"): {"bfloat16": False},
     # Of very many queries few are good, and those must be found: the belief points to
     # them, there is no penalty on what looks worse than the best, and all exploration
     # is among high ranks, to the end, so that what follows a slightly better query is
@@ -89,7 +87,12 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
     },
     # An arm's reward is the same whichever query reveals it.
     ("feedback-graph", "cpu"): {"entry_summary": True, "num_iterations": 800},
-    ("feedback-graph", "gpu"): {"entry_summary": True, **_GPU_FEW_QUERIES},
+    ("feedback-graph", "gpu"): {
+        "entry_summary": True,
+        "num_iterations": 2500,
+        "exploration_anneal": 0.11,
+        "ignore_stop_anneal": 0.16,
+    },
     # Without noise as well: which arm a reward points to, and which mean is larger.
     ("magic-chain", "gpu"): {"bfloat16": False, "min_price": 0.003},
     # Four queries, but long walks to plan, which pay at low prices alone.
@@ -98,8 +101,20 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
         "min_price": 0.003,
         "max_price": 0.03,
     },
-    # Many noise levels to tell apart, in episodes that are seldom long.
-    ("magic-action", "cpu"): {"num_iterations": 1000},
+    # Many noise levels to tell apart, in episodes that are seldom long. All arms but
+    # one are alike, and a few cheap pulls more are worth while where noise is low.
+    ("magic-action", "cpu"): {
+        "num_iterations": 1000,
+        "min_price": 0.001,
+        "tied_head": True,
+    },
+    ("magic-action", "gpu"): {
+        "num_iterations": 3000,
+        "exploration_anneal": 0.09,
+        "ignore_stop_anneal": 0.135,
+        "min_price": 0.001,
+        "tied_head": True,
+    },
     # A step looks at pictures, which takes longer than its share of learning.
     ("patches", "gpu"): {
         "num_iterations": 2500,
