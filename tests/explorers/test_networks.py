@@ -17,6 +17,7 @@ from icpe.explorers.neural import NeuralExplorer
 from icpe.history import History
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks.base import TaskSpec
+from icpe.tasks.feedback_graph import FeedbackGraph
 from icpe.testing.random_weights import random_weights
 from icpe.types import OperatingPoint, Regime
 
@@ -152,6 +153,20 @@ def test_the_gain_has_no_gradient_in_the_tied_head_of_the_inference_net():
     assert gradient.tied_heads is not None
     inference, query = np.asarray(gradient.tied_heads.embed.weight)
     assert not inference.any() and query.any()
+
+
+def test_tied_heads_learn_what_queries_tell_about_where_entries_are_summarized():
+    graph = FeedbackGraph(kind="ring", num_arms=3, horizon=4)
+    apart = NetConfig(TINY, tied_head=True)
+    shared = dataclasses.replace(apart, entry_summary=True)
+    heads = [
+        random_weights(
+            lambda key, config=config: ExplorerNets(graph.spec, config, PRICES, key=key)
+        ).tied_heads
+        for config in (apart, shared)
+    ]
+    assert heads[0].reach is None
+    assert heads[1].reach.weights.shape == (2, 3, 3)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The tied head: alike for all queries, and aware of how they compare."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -28,3 +29,21 @@ def test_a_query_is_judged_against_the_others_and_by_the_context():
 
 def test_equal_features_give_equal_numbers():
     np.testing.assert_allclose(*HEAD(CONTEXT, FEATURES[jnp.asarray([0, 0])]), atol=1e-6)
+
+
+def test_with_a_reach_a_query_is_judged_by_what_it_tells_about():
+    head = random_weights(lambda key: TiedHead(3, 8, num_reached=5, key=key), scale=0.7)
+    blind = eqx.tree_at(lambda head: head.reach.weights, head, jnp.zeros((5, 5)))
+    two_tells_of_four = eqx.tree_at(
+        lambda head: head.reach.weights, blind, jnp.zeros((5, 5)).at[2, 4].set(1.0)
+    )
+    same = FEATURES[jnp.zeros(5, int)]
+    np.testing.assert_allclose(blind(CONTEXT, same), blind(CONTEXT, same)[0], atol=1e-5)
+    judged = np.asarray(two_tells_of_four(CONTEXT, same))
+    assert np.abs(judged[2] - judged[0]) > 1e-3
+    np.testing.assert_allclose(judged[[1, 3, 4]], judged[0], atol=1e-5)
+
+
+def test_at_first_no_query_tells_about_any():
+    reach = TiedHead(3, 8, num_reached=5, key=jr.key(0)).reach
+    assert reach is not None and not np.any(reach.weights)

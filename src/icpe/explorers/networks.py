@@ -95,8 +95,11 @@ class ExplorerNets(eqx.Module):
         self.tied_heads = None
         if config.tied_head:
             num_own = num_features // spec.num_queries + _BELIEF_FEATURES
+            num_reached = spec.num_queries if config.entry_summary else 0
             self.tied_heads = eqx.filter_vmap(
-                lambda key: TiedHead(num_own, config.context_size, key=key)
+                lambda key: TiedHead(
+                    num_own, config.context_size, num_reached=num_reached, key=key
+                )
             )(jr.split(jr.fold_in(key, 1)))
         self.spec = spec
         self.config = config

@@ -86,12 +86,12 @@ _CHANGES: dict[tuple[str, Preset], dict] = {
         "ignore_stop_anneal": 0.5,
     },
     # An arm's reward is the same whichever query reveals it.
-    ("feedback-graph", "cpu"): {"entry_summary": True, "num_iterations": 800},
+    ("feedback-graph", "cpu"): {"entry_summary": True, "num_iterations": 1600},
     ("feedback-graph", "gpu"): {
         "entry_summary": True,
-        "num_iterations": 2500,
-        "exploration_anneal": 0.11,
-        "ignore_stop_anneal": 0.16,
+        "num_iterations": 2000,
+        "exploration_anneal": 0.14,
+        "ignore_stop_anneal": 0.2,
     },
     # Without noise as well: which arm a reward points to, and which mean is larger.
     ("magic-chain", "gpu"): {"bfloat16": False, "min_price": 0.003},

@@ -4,6 +4,9 @@ In many families queries are things of one kind: arms, items, tests. What makes 
 them worth asking is then the same for all, its count, its mean outcome, the belief
 about it, seen against those of the others. A head of its own for each query has to
 learn that as often as there are queries.
+
+Where a query tells about others than itself, what it is worth hangs on what is known of
+those. Which they are is learned, one matrix for all histories.
 """
 
 import equinox as eqx
@@ -25,16 +28,22 @@ class TiedHead(eqx.Module):
     """A number for each query, from its own features and how they compare.
 
     Queries with equal features get equal numbers, and renaming queries renames the
-    numbers (Zaheer et al., "Deep Sets", 2017).
+    numbers (Zaheer et al., "Deep Sets", 2017), unless the head has a `reach`.
     """
 
     embed: Linear
+    reach: "Reach | None"
     rounds: tuple["Comparison", ...]
     out: Linear
 
-    def __init__(self, num_features: int, size: int, *, key: PRNGKey):
+    def __init__(
+        self, num_features: int, size: int, *, num_reached: int = 0, key: PRNGKey
+    ):
+        """With `num_reached` queries that tell about one another; 0: none does."""
         embed_key, out_key, *round_keys = jr.split(key, 2 + _NUM_ROUNDS)
         self.embed = Linear(num_features, size, key=embed_key)
+        reach_key = jr.fold_in(embed_key, 1)
+        self.reach = Reach(num_reached, size, key=reach_key) if num_reached else None
         self.rounds = tuple(Comparison(size, key=key) for key in round_keys)
         self.out = Linear(size, 1, gain=0.1, key=out_key)
 
@@ -43,9 +52,28 @@ class TiedHead(eqx.Module):
     ) -> Float[Array, "queries"]:
         """The context, which comes from the history as a whole, is told to all."""
         x = jax.nn.gelu(jax.vmap(self.embed)(features) + context[None])
+        if self.reach is not None:
+            x = self.reach(x, context)
         for comparison in self.rounds:
             x = comparison(x)
         return jax.vmap(self.out)(x)[:, 0]
+
+
+class Reach(eqx.Module):
+    """Each query learns what is known of those that it tells about."""
+
+    weights: Float[Array, "queries queries"]
+    mix: Linear
+
+    def __init__(self, num_queries: int, size: int, *, key: PRNGKey):
+        """At first no query tells about any."""
+        self.weights = jnp.zeros((num_queries, num_queries))
+        self.mix = Linear(size, size, use_bias=False, key=key)
+
+    def __call__(self, x: Hidden, context: Float[Array, "size"]) -> Hidden:
+        """One residual step."""
+        reached = jnp.matmul(self.weights, x, precision="highest")
+        return x + jax.nn.gelu(jax.vmap(self.mix)(reached) + context[None])
 
 
 class Comparison(eqx.Module):
