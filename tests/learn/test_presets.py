@@ -43,18 +43,26 @@ def test_every_family_has_a_preset(name, machine):
 
 
 def test_one_explorer_for_all_numbers_of_arms_has_settings_of_its_own():
-    any_number = preset("gpu", GaussianBandit(vary_arms=True))
-    one_number = preset("gpu", GaussianBandit())
-    assert (any_number.min_price, one_number.min_price) == (0.002, 0.0)
-    assert not preset("gpu", DeterministicBandit(vary_arms=True)).bfloat16
+    gaussian = preset("gpu", GaussianBandit(vary_arms=True))
+    still = preset("gpu", DeterministicBandit(vary_arms=True))
+    assert still.num_iterations > preset("gpu", DeterministicBandit()).num_iterations
+    assert (gaussian.min_price, still.min_price) == (0.002, 0.0)
+    assert not still.summary and not still.bfloat16
 
 
 def test_queries_that_are_alike_are_judged_alike_where_there_is_a_summary():
     assert preset("cpu", GaussianBandit()).tied_head
     assert preset("gpu", make("feedback-graph")).tied_head
     assert preset("cpu", DeterministicBandit()).tied_head
-    assert preset("gpu", DeterministicBandit()).tied_head
+    assert not preset("gpu", DeterministicBandit()).tied_head
     assert not preset("cpu", make("binary-search")).tied_head
+
+
+@pytest.mark.parametrize("machine", ["cpu", "gpu"])
+def test_the_magic_action_has_a_tied_head_though_one_arm_is_unlike(machine):
+    family = make("magic-action")
+    assert not family.spec.queries_alike
+    assert preset(machine, family).tied_head
 
 
 def test_every_family_that_is_trained_for_has_a_case():
