@@ -80,7 +80,7 @@ class Panel:
     x_line: tuple[float, str] | None = None
     """A place to compare with, and what the legend calls it."""
     legend: bool = False
-    """Names in the upper right corner, for lines that all end in one place."""
+    """Names in a column of their own, for lines that all end in one place."""
 
 
 def panels_figure(panels: Sequence[Panel], *, width: float = 5.4) -> Figure | None:
@@ -172,10 +172,9 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.set_title(panel.title, fontsize=10, color=INK, loc="left")
     if panel.legend:
         axes.legend(
-            loc="upper right",
-            facecolor="white",
-            edgecolor="none",
-            framealpha=0.85,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
             labelcolor="linecolor",
             fontsize=9,
         )
