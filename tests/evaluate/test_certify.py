@@ -251,18 +251,31 @@ def test_what_is_not_there_cannot_be_verified(certified):
         verify(certified, budget=1)
 
 
-def test_the_only_certificate_needs_no_name_and_one_of_several_does(
-    artifact, certified
-):
-    assert verify(certified, seed=1).certificate.error_prob == 0.6
-    other = dict(certified.certificates[-1], error_prob=0.7)
-    several = dataclasses.replace(
-        certified, certificates=(*certified.certificates, other)
-    )
-    with pytest.raises(ArtifactError, match=r"error_prob 0.6, error_prob 0.7; say"):
+def test_the_only_certificate_needs_no_name(artifact, certified):
+    refused = certify(artifact, error_prob=0.4, episodes=EPISODES)
+    assert refused.certified is False
+    both = certified.with_certificate(refused)
+    assert verify(both, seed=1).certificate.error_prob == 0.6
+    for nothing in (artifact, artifact.with_certificate(refused)):
+        with pytest.raises(ArtifactError, match="The file has no certificate; make"):
+            verify(nothing)
+
+
+def test_one_of_several_certificates_is_to_be_named(certified):
+    record = certified.certificates[-1]
+    others = [
+        record | {"error_prob": 0.7},
+        record | {"error_prob": None, "certified": None, "budget": 10},
+        record | {"error_prob": None, "certified": None, "budget": 9},
+    ]
+    several = dataclasses.replace(certified, certificates=(record, *others))
+    names = "error_prob 0.6, error_prob 0.7, budget 9, budget 10; say which"
+    with pytest.raises(ArtifactError, match=names):
         verify(several)
-    with pytest.raises(ArtifactError, match="The file has no certificate; make one"):
-        verify(artifact)
+    again = dataclasses.replace(
+        certified, certificates=(record | {"confidence": 0.9}, record)
+    )
+    assert verify(again, seed=1).certificate.confidence == 0.95
 
 
 @pytest.mark.parametrize(

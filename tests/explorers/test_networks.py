@@ -17,7 +17,6 @@ from icpe.explorers.neural import NeuralExplorer
 from icpe.history import History
 from icpe.nets.transformer import TransformerConfig
 from icpe.tasks.base import TaskSpec
-from icpe.tasks.feedback_graph import FeedbackGraph
 from icpe.testing.random_weights import random_weights
 from icpe.types import OperatingPoint, Regime
 
@@ -34,21 +33,31 @@ SPEC = TaskSpec(
 TINY = TransformerConfig(width=8, num_layers=2, num_heads=2)
 PRICES = PriceRange(0.01, 0.2)
 ARMS = dataclasses.replace(SPEC, num_hypotheses=3)
+GRAPH = dataclasses.replace(
+    ARMS, outcome_size=6, outcome_shift=(), outcome_scale=(), outcome_flags=True
+)
 
 
 def random_nets(spec=SPEC, transformer=TINY, summary=True, belief=True, tied=False):
     """Networks whose outputs are far from 0."""
-    config = NetConfig(transformer, summary, belief, tied_head=tied)
+    config = NetConfig(
+        transformer, summary, belief, entry_summary=spec.outcome_flags, tied_head=tied
+    )
     scale = 0.3 if tied else 0.7  # a tied head has more layers to grow through
     return random_weights(
         lambda key: ExplorerNets(spec, config, PRICES, key=key), scale=scale
     )
 
 
-def random_history():
+def random_history(spec=SPEC):
     query_key, outcome_key = jr.split(jr.key(1))
     queries = jr.randint(query_key, (EPISODES, SPEC.horizon), 0, SPEC.num_queries)
-    outcomes = jr.normal(outcome_key, (EPISODES, SPEC.horizon + 1, 2))
+    shape = (EPISODES, SPEC.horizon + 1, spec.outcome_size)
+    outcomes = jr.normal(outcome_key, shape)
+    if spec.outcome_flags:
+        revealed = outcomes[..., 3:] > 0
+        entries = jnp.where(revealed, outcomes[..., :3], 0.0)
+        outcomes = jnp.concatenate([entries, revealed.astype(float)], axis=-1)
     return History(queries, outcomes, jnp.full(EPISODES, SPEC.horizon))
 
 
@@ -71,7 +80,7 @@ def step_by_step(nets, history):
     explorer = NeuralExplorer(nets.for_play())
 
     def episode(point, queries, outcomes):
-        first = explorer.init(SPEC, point, outcomes[0])
+        first = explorer.init(nets.spec, point, outcomes[0])
 
         def step(state, given):
             state = explorer.tell(state, *given)
@@ -98,11 +107,13 @@ def at_once(nets, history):
         random_nets,
         ft.partial(random_nets, summary=False),
         ft.partial(random_nets, ARMS, belief=False, tied=True),
+        ft.partial(random_nets, GRAPH, belief=False, tied=True),
     ],
-    ids=["with summary", "without", "with tied heads"],
+    ids=["with summary", "without", "with tied heads", "with a reach"],
 )
 def test_one_pass_gives_what_the_explorer_sees_step_by_step(build):
-    nets, history = build(), random_history()
+    nets = build()
+    history = random_history(nets.spec)
     whole, steps = at_once(nets, history), step_by_step(nets, history)
     assert np.std(whole.gain) > 0.1
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(steps), strict=True):
@@ -155,18 +166,14 @@ def test_the_gain_has_no_gradient_in_the_tied_head_of_the_inference_net():
     assert not inference.any() and query.any()
 
 
-def test_tied_heads_learn_what_queries_tell_about_where_entries_are_summarized():
-    graph = FeedbackGraph(kind="ring", num_arms=3, horizon=4)
-    apart = NetConfig(TINY, tied_head=True)
-    shared = dataclasses.replace(apart, entry_summary=True)
-    heads = [
-        random_weights(
-            lambda key, config=config: ExplorerNets(graph.spec, config, PRICES, key=key)
-        ).tied_heads
-        for config in (apart, shared)
-    ]
-    assert heads[0].reach is None
-    assert heads[1].reach.weights.shape == (2, 3, 3)
+def test_what_queries_tell_about_is_learned_where_entries_are_summarized():
+    apart = random_nets(ARMS, belief=False, tied=True).tied_heads
+    assert apart is not None and apart.reach is None
+    nets, history = random_nets(GRAPH, belief=False, tied=True), random_history(GRAPH)
+    gradient = eqx.filter_grad(lambda nets: jnp.sum(at_once(nets, history).gain))(nets)
+    assert gradient.tied_heads is not None and gradient.tied_heads.reach is not None
+    inference, query = np.asarray(gradient.tied_heads.reach.weights)
+    assert not inference.any() and np.all(query != 0)
 
 
 @pytest.mark.slow

@@ -63,6 +63,8 @@ def test_the_magic_action_has_a_tied_head_though_one_arm_is_unlike(machine):
     family = make("magic-action")
     assert not family.spec.queries_alike
     assert preset(machine, family).tied_head
+    too_many = make("magic-action", num_arms=2100)
+    assert not preset(machine, too_many).tied_head
 
 
 def test_every_family_that_is_trained_for_has_a_case():

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
-from icpe.nets.tied import TiedHead
+from icpe.nets.tied import Reach, TiedHead
 from icpe.testing.random_weights import random_weights
 
 HEAD = random_weights(lambda key: TiedHead(3, 8, key=key), scale=0.7)
@@ -31,19 +31,32 @@ def test_equal_features_give_equal_numbers():
     np.testing.assert_allclose(*HEAD(CONTEXT, FEATURES[jnp.asarray([0, 0])]), atol=1e-6)
 
 
-def test_with_a_reach_a_query_is_judged_by_what_it_tells_about():
-    head = random_weights(lambda key: TiedHead(3, 8, num_reached=5, key=key), scale=0.7)
+def test_a_reach_tells_a_query_about_those_that_it_reaches_alone():
+    reach = eqx.tree_at(
+        lambda reach: reach.weights,
+        random_weights(lambda key: Reach(5, 8, key=key), scale=0.7),
+        jnp.zeros((5, 5)).at[2, 4].set(1.0),
+    )
+    known = jr.normal(jr.key(3), (5, 8))
+    before = reach(known, CONTEXT)
+    after = reach(known.at[4].add(1.0), CONTEXT)
+    changed = np.any(np.abs(after - before) > 1e-3, axis=1)
+    np.testing.assert_array_equal(changed, [False, False, True, False, True])
+
+
+def test_with_a_reach_queries_with_equal_features_may_differ():
+    head = random_weights(lambda key: TiedHead(3, 8, reach_over=5, key=key), scale=0.7)
     blind = eqx.tree_at(lambda head: head.reach.weights, head, jnp.zeros((5, 5)))
-    two_tells_of_four = eqx.tree_at(
-        lambda head: head.reach.weights, blind, jnp.zeros((5, 5)).at[2, 4].set(1.0)
+    one = eqx.tree_at(
+        lambda head: head.reach.weights, head, jnp.zeros((5, 5)).at[2, 4].set(1.0)
     )
     same = FEATURES[jnp.zeros(5, int)]
     np.testing.assert_allclose(blind(CONTEXT, same), blind(CONTEXT, same)[0], atol=1e-5)
-    judged = np.asarray(two_tells_of_four(CONTEXT, same))
+    judged = np.asarray(one(CONTEXT, same))
     assert np.abs(judged[2] - judged[0]) > 1e-3
     np.testing.assert_allclose(judged[[1, 3, 4]], judged[0], atol=1e-5)
 
 
 def test_at_first_no_query_tells_about_any():
-    reach = TiedHead(3, 8, num_reached=5, key=jr.key(0)).reach
+    reach = TiedHead(3, 8, reach_over=5, key=jr.key(0)).reach
     assert reach is not None and not np.any(reach.weights)

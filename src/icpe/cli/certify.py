@@ -36,8 +36,8 @@ class Args:
     """Seed of the episodes; if left out, a hash of weights and family."""
     verify: bool = False
     """Check the certificate in the file instead: is it unchanged, and does its test
-    come out again (with --seed: on fresh episodes)? Nothing is written. Which one
-    needs no saying where there is one."""
+    come out again (with --seed: on fresh episodes)? Nothing is written.
+    Where the file has one certificate, --error-prob and --budget may be left out."""
     json: bool = False
     """Print one line of JSON."""
 

@@ -33,7 +33,7 @@ session = Session(zoo.load("{example}"), error_prob=0.1)
 {rows}
 
 *Certified* is the error probability of the [certificate](../certificates.md), which
-`icpe certify NAME --error-prob P --verify` checks again; *down to* is the smallest
+`icpe certify NAME --verify` checks again; *down to* is the smallest
 error probability that its operating table serves, uncertified. A copy of your own, to
 fine-tune or to certify for something else: `icpe zoo NAME --out FILE`.
 `benchmarks/ship.py` puts an explorer into the zoo.

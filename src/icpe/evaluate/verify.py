@@ -14,6 +14,7 @@ from icpe.types import OperatingPoint
 
 _TOLERANCE = 0.002
 """Fraction of episodes whose answers may differ on other hardware, by rounding."""
+_HOW = "make one with icpe certify FILE --error-prob P."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,23 +104,17 @@ def verify(
 
 def _only_request(artifact: Artifact) -> tuple[float | None, int | None]:
     """The error probability or budget of the one request that is certified."""
-    known = [Certificate.from_dict(record) for record in artifact.certificates]
-    requests = {
-        (it.error_prob, it.budget)
-        for it in known
-        if it.certified or it.budget is not None
-    }
+    requests = {(it.error_prob, it.budget) for it in _usable(artifact)}
     if len(requests) == 1:
         return requests.pop()
-    names = [
-        f"budget {budget}" if error_prob is None else f"error_prob {error_prob}"
-        for error_prob, budget in requests
-    ]
+    if not requests:
+        raise ArtifactError(f"The file has no certificate; {_HOW}")
+    error_probs = sorted(p for p, _ in requests if p is not None)
+    budgets = sorted(n for _, n in requests if n is not None)
+    names = [f"error_prob {p}" for p in error_probs] + [f"budget {n}" for n in budgets]
     raise ArtifactError(
-        f"The file has certificates for {', '.join(sorted(names))}; say which one is "
-        "to be checked, by error_prob or budget."
-        if names
-        else "The file has no certificate; make one with icpe certify FILE."
+        f"The file has certificates for {', '.join(names)}; say which one is to be "
+        "checked, by error_prob or budget."
     )
 
 
@@ -130,24 +125,28 @@ def _find(
     OperatingPoint.at(
         artifact.family.spec.horizon, error_prob=error_prob, budget=budget
     )
-    known = [Certificate.from_dict(record) for record in artifact.certificates]
+    known = _usable(artifact)
     if error_prob is None:
         kept = [(it.budget, it) for it in known if it.budget is not None]
         found = [it for value, it in kept if value == budget]
         asked = f"budget {budget}"
     else:
-        certified = [it for it in known if it.certified]
-        kept = [(it.error_prob, it) for it in certified if it.error_prob is not None]
+        kept = [(it.error_prob, it) for it in known if it.error_prob is not None]
         kept.sort(key=lambda pair: (pair[0], pair[1].confidence))
         found = [it for value, it in kept if value <= error_prob]
         asked = f"error_prob {error_prob}"
     if not found:
         has = ", ".join(str(value) for value, _ in kept) or "none at all"
         raise ArtifactError(
-            f"The file has no certificate for {asked}; it has {has}; make one with "
-            "icpe certify FILE."
+            f"The file has no certificate for {asked}; it has {has}; {_HOW}"
         )
     return found[-1]
+
+
+def _usable(artifact: Artifact) -> list[Certificate]:
+    """What was shown, without the attempts that failed."""
+    known = [Certificate.from_dict(record) for record in artifact.certificates]
+    return [it for it in known if it.certified or it.budget is not None]
 
 
 def _changes(certificate: Certificate, stage: Stage) -> Iterator[str]:

@@ -24,9 +24,10 @@ class NetConfig:
     belief: bool = False
     """Add a linear function of the posterior to the query net's output."""
     entry_summary: bool = False
-    """Average entries of flagged outcomes over all queries, not over each."""
+    """Average entries of flagged outcomes over all queries, not over each; a tied head
+    then learns which entries a query tells about."""
     tied_head: bool = False
-    """Judge every query, and every hypothesis, by one and the same network as well."""
+    """Judge every query, and every hypothesis, by one network for all as well."""
 
     def __post_init__(self):
         if self.tied_head and not self.summary:

@@ -95,10 +95,10 @@ class ExplorerNets(eqx.Module):
         self.tied_heads = None
         if config.tied_head:
             num_own = num_features // spec.num_queries + _BELIEF_FEATURES
-            num_reached = spec.num_queries if config.entry_summary else 0
+            reach_over = spec.num_queries if config.entry_summary else 0
             self.tied_heads = eqx.filter_vmap(
                 lambda key: TiedHead(
-                    num_own, config.context_size, num_reached=num_reached, key=key
+                    num_own, config.context_size, reach_over=reach_over, key=key
                 )
             )(jr.split(jr.fold_in(key, 1)))
         self.spec = spec

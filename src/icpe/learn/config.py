@@ -80,7 +80,8 @@ class TrainConfig:
     of very many queries."""
     entry_summary: bool = False
     """Summarize the entries of flagged outcomes over all queries instead, for
-    families whose outcomes are about the same things whatever the query."""
+    families whose outcomes are about the same things whatever the query. A tied head
+    then learns which of them a query tells about."""
     tied_head: bool = False
     """Judge all queries by one network on what is known of each as well, for families
     whose queries are things of one kind."""

@@ -37,13 +37,13 @@ class TiedHead(eqx.Module):
     out: Linear
 
     def __init__(
-        self, num_features: int, size: int, *, num_reached: int = 0, key: PRNGKey
+        self, num_features: int, size: int, *, reach_over: int = 0, key: PRNGKey
     ):
-        """With `num_reached` queries that tell about one another; 0: none does."""
+        """A head with a reach, if any, over this number of queries."""
         embed_key, out_key, *round_keys = jr.split(key, 2 + _NUM_ROUNDS)
         self.embed = Linear(num_features, size, key=embed_key)
         reach_key = jr.fold_in(embed_key, 1)
-        self.reach = Reach(num_reached, size, key=reach_key) if num_reached else None
+        self.reach = Reach(reach_over, size, key=reach_key) if reach_over else None
         self.rounds = tuple(Comparison(size, key=key) for key in round_keys)
         self.out = Linear(size, 1, gain=0.1, key=out_key)
 
@@ -66,12 +66,12 @@ class Reach(eqx.Module):
     mix: Linear
 
     def __init__(self, num_queries: int, size: int, *, key: PRNGKey):
-        """At first no query tells about any."""
+        """At first no query tells about any, and all are told the same."""
         self.weights = jnp.zeros((num_queries, num_queries))
         self.mix = Linear(size, size, use_bias=False, key=key)
 
     def __call__(self, x: Hidden, context: Float[Array, "size"]) -> Hidden:
-        """One residual step."""
+        """One residual step; what is known there may count for more or less by then."""
         reached = jnp.matmul(self.weights, x, precision="highest")
         return x + jax.nn.gelu(jax.vmap(self.mix)(reached) + context[None])
 
