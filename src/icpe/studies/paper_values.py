@@ -237,15 +237,18 @@ class PixelRow(NamedTuple):
 
     accuracy: float
     patches: float
-    most_patches: float | None = None
 
 
 PIXELS = {
-    "paper": PixelRow(0.91, 10.09, most_patches=10.1),
+    "paper": PixelRow(0.91, 10.09),
     "deep-cmab": PixelRow(0.66, 7.90),
     "uniform": PixelRow(0.25, 10.42),
 }
-"""Table of pixel sampling; at most so many patches are the target of the first row."""
+"""Table of pixel sampling."""
 
-PIXEL_TARGETS = {7: 0.93, 10: 0.96}
-"""Accuracy that ours is to reach, by number of patches."""
+FROZEN_PIXEL_TARGET = PixelRow(0.93, 10.0)
+"""What ours is to reach with the paper's frozen classifier: at least this accuracy with
+at most so many patches."""
+
+PIXEL_TARGETS = {7: 0.95, 10: 0.97}
+"""Accuracy that ours is to reach with an inference net of its own, by patches."""

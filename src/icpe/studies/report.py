@@ -11,7 +11,7 @@ from typing import Any
 from icpe.evaluate.plots import save_figure
 from icpe.files import replacing
 from icpe.studies.study import Results, Study
-from icpe.studies.tables import ABSENT, NOT_RUN, Table
+from icpe.studies.tables import ABSENT, MISSED, NOT_RUN, Table
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto;
@@ -90,7 +90,10 @@ def results_page(studies: Sequence[Study], data: Path, figures: str) -> str:
     for study in studies:
         results = study.results(data)
         missed = sum(
-            row.count("**missed**") for t in study.tables(results) for row in t.rows
+            MISSED in entry
+            for table in study.tables(results)
+            for row in table.rows
+            for entry in row
         )
         total, run = len(results.cells), len(results.records)
         link = f"[{study.title}](#{study.name})"
