@@ -10,12 +10,17 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from icpe.artifact import FORMAT_VERSION, Artifact, provenance, read_card
-from icpe.exceptions import ArtifactError, OperatingPointError
+from icpe.exceptions import (
+    ArtifactError,
+    InvalidParameterError,
+    OperatingPointError,
+)
 from icpe.explorers.net_config import NetConfig, PriceRange
 from icpe.explorers.networks import ExplorerNets
 from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingRow, OperatingTable
 from icpe.tasks import BinarySearch, FeedbackGraph
+from icpe.testing.certificates import unearned_certificate
 from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_tasks import TwoDoors
 from icpe.types import Regime
@@ -237,6 +242,18 @@ def test_an_error_probability_is_served_at_the_price_of_its_row(artifact):
         artifact.operating_point(error_prob=0.01)
     with pytest.raises(OperatingPointError, match="icpe calibrate FILE"):
         dataclasses.replace(artifact, table=None).operating_point(error_prob=0.1)
+
+
+def test_only_certificates_of_enough_confidence_serve(artifact):
+    weak = unearned_certificate(confidence=0.9, weights=artifact.weights_hash)
+    certified = artifact.with_certificate(weak)
+    assert certified.serve(error_prob=0.1).certificate is None
+    assert certified.serve(error_prob=0.1, confidence=0.9).certificate == weak
+    point = certified.operating_point(error_prob=0.1, confidence=0.9)
+    assert point.price == pytest.approx(weak.price)
+    for confidence in (-0.1, 95):
+        with pytest.raises(InvalidParameterError, match=r"between 0.0 and 1.0; got"):
+            certified.serve(error_prob=0.1, confidence=confidence)
 
 
 def test_a_price_outside_the_trained_range_is_refused(artifact):

@@ -11,8 +11,9 @@ from icpe.exceptions import ArtifactError
 from icpe.testing.certificates import unearned_certificate as example
 
 
-def served(records, error_prob, weights="w"):
-    return covering([record.to_dict() for record in records], error_prob, weights)
+def served(records, error_prob, **wanted):
+    kept = [record.to_dict() for record in records]
+    return covering(kept, error_prob, weights="w", table="t", **wanted)
 
 
 def test_a_certificate_survives_json_with_its_seal():
@@ -65,14 +66,28 @@ def test_a_certificate_serves_its_error_probability_and_larger_ones_only():
     assert served([], 0.1) is None
 
 
-def test_the_largest_error_probability_that_serves_is_taken_then_the_latest():
+def test_the_largest_error_probability_that_serves_is_taken():
     loose, strict = example(price=0.02), example(error_prob=0.05, price=0.01)
-    again = example(price=0.03)
-    sure = example(confidence=0.99, price=0.04)
     assert served([loose, strict], 0.2) == loose
     assert served([loose, strict], 0.07) == strict
-    assert served([loose, again, strict], 0.1) == again
-    assert served([sure, loose], 0.1) == sure
+
+
+def test_of_equals_the_surest_is_taken_then_that_of_the_table_then_the_first_attempt():
+    first, again = example(), example(attempt=2, price=0.03)
+    sure = example(attempt=3, confidence=0.99, price=0.04)
+    stale = example(table="before")
+    assert served([first, again], 0.1) == first
+    assert served([again, first], 0.1) == first
+    assert served([stale, again], 0.1) == again
+    assert served([first, again, sure], 0.1) == sure
+
+
+def test_a_certificate_of_less_confidence_than_asked_for_does_not_serve():
+    weak, strict = example(error_prob=0.3, confidence=0.05), example(error_prob=0.05)
+    assert served([strict, weak], 0.3) == strict
+    assert served([weak], 0.3) is None
+    assert served([weak, strict], 0.3, confidence=0.05) == weak
+    assert served([weak, strict], 0.3, confidence=0.99) is None
 
 
 @pytest.mark.parametrize(

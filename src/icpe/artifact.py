@@ -16,7 +16,13 @@ import equinox as eqx
 import jax
 import jax.random as jr
 
-from icpe.certificate import Certificate, covering, hash_arrays
+from icpe.certificate import (
+    LEAST_CONFIDENCE,
+    Certificate,
+    covering,
+    digest,
+    hash_arrays,
+)
 from icpe.exceptions import (
     ArtifactError,
     IcpeError,
@@ -33,7 +39,7 @@ from icpe.operating_table import OperatingTable
 from icpe.tasks.base import AbstractTaskFamily, parameters
 from icpe.tasks.fingerprint import fingerprint
 from icpe.tasks.registry import family_name, make
-from icpe.types import OperatingPoint, PyTree
+from icpe.types import OperatingPoint, PyTree, check_between
 
 FORMAT_VERSION = 1
 
@@ -102,6 +108,11 @@ class Artifact:
         """Hash of the networks, by which certificates name them."""
         return hash_arrays(_arrays(self.nets))
 
+    @property
+    def table_hash(self) -> str:
+        """Hash of the operating table, by which certificates name it."""
+        return digest(None if self.table is None else self.table.to_dict())
+
     def with_certificate(self, certificate: Certificate) -> "Artifact":
         """The artifact with one more attempt to certify it."""
         records = (*self.certificates, certificate.to_dict())
@@ -114,17 +125,21 @@ class Artifact:
         budget: int | None = None,
         price: float | None = None,
         max_queries: int | None = None,
+        confidence: float = LEAST_CONFIDENCE,
     ) -> Service:
         """The price or budget that serves a request, and whether it is certified.
 
-        An error probability is served at the price of the certificate that covers it;
-        without one, or with a cap on the queries, by the operating table. An explorer
-        of the paper's learner serves the request it was trained for, and no other.
+        An error probability is served at the price of the certificate that covers it
+        with at least this confidence; without one, or with a cap on the queries, by
+        the operating table. An explorer of the paper's learner serves the request it
+        was trained for, and no other.
 
         Raises:
             OperatingPointError: the request is malformed, outside the trained range,
                 or more than the operating table can serve.
+            InvalidParameterError: the confidence is no probability.
         """
+        check_between("confidence", confidence, 0.0, 1.0)
         horizon = self.family.spec.horizon
         request = {
             "error_prob": error_prob,
@@ -138,7 +153,7 @@ class Artifact:
         if error_prob is not None:
             certificate = None
             if max_queries in (None, horizon):
-                certificate = self.certificate_for(error_prob)
+                certificate = self.certificate_for(error_prob, confidence)
             if certificate is None:
                 price = self._calibrated_price(error_prob, max_queries)
             else:
@@ -163,17 +178,30 @@ class Artifact:
         budget: int | None = None,
         price: float | None = None,
         max_queries: int | None = None,
+        confidence: float = LEAST_CONFIDENCE,
     ) -> OperatingPoint:
         """The price or budget that serves a request; see `serve`."""
         return self.serve(
-            error_prob=error_prob, budget=budget, price=price, max_queries=max_queries
+            error_prob=error_prob,
+            budget=budget,
+            price=price,
+            max_queries=max_queries,
+            confidence=confidence,
         ).operating_point
 
-    def certificate_for(self, error_prob: float) -> Certificate | None:
+    def certificate_for(
+        self, error_prob: float, confidence: float = LEAST_CONFIDENCE
+    ) -> Certificate | None:
         """The certificate that covers an error probability, None if none does."""
         if not self.certificates:
             return None
-        return covering(self.certificates, error_prob, self.weights_hash)
+        return covering(
+            self.certificates,
+            error_prob,
+            weights=self.weights_hash,
+            table=self.table_hash,
+            confidence=confidence,
+        )
 
     def _calibrated_price(self, error_prob: float, max_queries: int | None) -> float:
         if self.table is None:

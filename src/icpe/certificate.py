@@ -10,12 +10,15 @@ repeating the test, which anyone can do.
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from icpe.exceptions import ArtifactError
 from icpe.files import named_arrays
 from icpe.types import PyTree
+
+LEAST_CONFIDENCE = 0.95
+"""Requests are served by certificates of this confidence or more, if none is named."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,32 +146,58 @@ class Certificate:
 
 
 def covering(
-    records: Sequence[Mapping[str, Any]], error_prob: float, weights: str
+    records: Sequence[Mapping[str, Any]],
+    error_prob: float,
+    *,
+    weights: str,
+    table: str,
+    confidence: float = LEAST_CONFIDENCE,
 ) -> Certificate | None:
     """The certificate that serves a request, None if there is none.
 
-    A certificate for 0.1 serves 0.1 and any larger value. Of those that serve, the
-    one for the largest error probability is taken, then the one of the largest
-    confidence, then the latest. Certificates that were changed, or are about other
-    networks, do not serve.
+    A certificate for 0.1 serves 0.1 and any larger value; of those that serve, the
+    `preferred` one is taken. Certificates of less confidence than asked for, that were
+    changed, or are about other networks, do not serve.
 
     Args:
-        records: what is kept in an artifact, oldest first.
+        records: what is kept in an artifact.
         error_prob: the error probability asked for.
         weights: hash of the networks that would serve.
+        table: hash of their operating table.
+        confidence: the least confidence that will do.
     """
-    serving = [
-        certificate
-        for certificate in map(Certificate.from_dict, records)
-        if certificate.certified
-        and certificate.error_prob is not None
-        and certificate.error_prob <= error_prob
-        and certificate.weights == weights
-        and certificate.is_intact
-    ]
-    # max keeps the first of equals, so the latest comes first.
+    return preferred(
+        (
+            certificate
+            for certificate in map(Certificate.from_dict, records)
+            if certificate.certified
+            and certificate.error_prob is not None
+            and certificate.error_prob <= error_prob
+            and certificate.confidence >= confidence
+            and certificate.weights == weights
+            and certificate.is_intact
+        ),
+        table,
+    )
+
+
+def preferred(certificates: Iterable[Certificate], table: str) -> Certificate | None:
+    """The one of several certificates to be used, None if there is none.
+
+    It is the one for the largest error probability, which needs the fewest queries;
+    then the one of the largest confidence; then one planned with the operating table
+    of this hash; then the earliest attempt, so that trying again for a better price
+    changes nothing.
+    """
     return max(
-        reversed(serving), key=lambda it: (it.error_prob, it.confidence), default=None
+        certificates,
+        key=lambda it: (
+            it.error_prob or 0.0,
+            it.confidence,
+            it.table == table,
+            -it.attempt,
+        ),
+        default=None,
     )
 
 

@@ -43,6 +43,21 @@ def test_a_certificate_is_printed_kept_and_used(icpe, file):
     assert (evaluated["certified"], evaluated["price"]) == (True, result["price"])
 
 
+def test_a_weak_certificate_is_kept_but_serves_nothing(icpe, file):
+    weak = "--error-prob 0.6 --confidence 0.5 --episodes 64"
+    called = icpe(f"certify {file} {weak}")
+    assert called.status == 0, called.err
+    assert "with confidence 50 %." in called.out
+    assert "requests are served with confidence 95 % unless less" in called.out
+    artifact = Artifact.load(file)
+    assert not artifact.serve(error_prob=0.6).certified
+    assert artifact.serve(error_prob=0.6, confidence=0.5).certified
+    called = icpe(f"certify {file} --verify")
+    assert called.status == 2
+    assert "no certificate with confidence 0.95; ask for confidence 0.5" in called.err
+    assert icpe(f"certify {file} --verify --confidence 0.5").status == 0
+
+
 @pytest.mark.slow
 def test_a_refusal_is_status_one_says_what_is_closest_and_is_kept(icpe, file):
     called = icpe(f"certify {file} --error-prob 0.4 --episodes 512")

@@ -285,11 +285,12 @@ def test_a_baseline_needs_its_family_and_an_artifact_knows_it(lockers):
     assert Session(lockers, Lockers(), budget=3).ask() is not None
 
 
-def certified_at(artifact, error_prob, price):
+def certified_at(artifact, error_prob, price, **changes):
     """The artifact with a certificate that was never earned."""
     certificate = unearned_certificate(
         error_prob=error_prob,
         price=price,
+        **changes,
         weights=artifact.weights_hash,
         fingerprint=fingerprint(artifact.family),
     )
@@ -307,6 +308,20 @@ def test_only_queries_that_were_asked_for_keep_a_certificate(asked):
     assert session.certified is asked
     session.tell(ask(session), 0.0)
     assert session.certified is asked
+
+
+def test_a_session_names_its_certificate_and_may_ask_for_less_confidence():
+    artifact = certified_at(untrained(Corridor()), 0.05, price=0.02)
+    artifact = certified_at(artifact, 0.1, price=0.05, confidence=0.8)
+    session = Session(artifact, error_prob=0.1)
+    assert session.certificate is not None
+    assert session.certificate.confidence == 0.95
+    assert float(session.operating_point.price) == pytest.approx(0.02)
+    session = Session(artifact, error_prob=0.1, confidence=0.8)
+    assert session.certificate is not None
+    assert session.certificate.confidence == 0.8
+    session.tell((ask(session) + 1) % 3, 0.0)
+    assert session.certificate is None
 
 
 def test_without_a_certificate_nothing_is_certified(lockers):

@@ -245,7 +245,9 @@ def test_fresh_episodes_contradict_a_bold_forgery(certified):
 
 
 def test_what_is_not_there_cannot_be_verified(certified):
-    with pytest.raises(ArtifactError, match=r"no certificate for error_prob 0.5; it"):
+    with pytest.raises(
+        ArtifactError, match=r"0.5 with confidence 0.95; it has 0.6 with"
+    ):
         verify(certified, 0.5)
     with pytest.raises(ArtifactError, match="none at all"):
         verify(certified, budget=1)
@@ -272,10 +274,26 @@ def test_one_of_several_certificates_is_to_be_named(certified):
     names = "error_prob 0.6, error_prob 0.7, budget 9, budget 10; say which"
     with pytest.raises(ArtifactError, match=names):
         verify(several)
-    again = dataclasses.replace(
-        certified, certificates=(record | {"confidence": 0.9}, record)
-    )
-    assert verify(again, seed=1).certificate.confidence == 0.95
+
+
+def test_the_certificate_that_would_serve_is_checked(certified):
+    record = certified.certificates[-1]
+    weak = record | {"confidence": 0.9}
+    both = dataclasses.replace(certified, certificates=(weak, record))
+    assert verify(both, seed=1).certificate.confidence == 0.95
+    alone = dataclasses.replace(certified, certificates=(weak,))
+    with pytest.raises(ArtifactError, match=r"ask for confidence 0.9, or make one"):
+        verify(alone)
+    with pytest.raises(ArtifactError, match=r"0.6 with confidence 0.9; make"):
+        verify(alone, 0.6)
+    assert verify(alone, confidence=0.9, seed=1).certificate.confidence == 0.9
+    again = record | {"attempt": 2}
+    for records in ((record, again), (again, record)):
+        tried = dataclasses.replace(certified, certificates=records)
+        assert verify(tried, seed=1).certificate.attempt == 1
+    renewed = (record | {"table": "another"}, again)
+    recalibrated = dataclasses.replace(certified, certificates=renewed)
+    assert verify(recalibrated, seed=1).certificate.attempt == 2
 
 
 @pytest.mark.parametrize(

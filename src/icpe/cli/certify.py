@@ -29,7 +29,8 @@ class Args:
     budget: Annotated[int | None, _optional("N")] = None
     """Instead of it: a fixed number of queries, for a lower bound of the accuracy."""
     confidence: Annotated[float, tyro.conf.arg(metavar="C")] = 0.95
-    """Confidence of the certificate, and of the lower bound."""
+    """Confidence of the certificate, and of the lower bound; requests are served by
+    0.95 and more. With --verify: the least confidence of the one to check."""
     episodes: Annotated[int | None, _optional("N")] = None
     """Episodes of each test; if left out, enough for an accuracy 0.01 above."""
     seed: Annotated[int | None, _optional("N")] = None
@@ -89,6 +90,7 @@ def _verify(args: Args, artifact) -> int:
         artifact,
         args.error_prob,
         budget=args.budget,
+        confidence=args.confidence,
         seed=args.seed,
         progress=progress_meter(),
     )
@@ -122,6 +124,7 @@ def _print_certificate(console, certificate) -> None:
 
 def _sentences(certificate):
     """What was found, in words."""
+    from icpe.certificate import LEAST_CONFIDENCE
     from icpe.cli.terminal import floored
 
     confidence = f"{100 * certificate.confidence:g} %"
@@ -131,6 +134,12 @@ def _sentences(certificate):
             f"probability is at most {certificate.error_prob:g}, with confidence "
             f"{confidence}."
         )
+        if certificate.confidence < LEAST_CONFIDENCE:
+            yield (
+                "It is kept, but requests are served with confidence "
+                f"{100 * LEAST_CONFIDENCE:g} % unless less is asked for, as by "
+                f"Session(..., confidence={certificate.confidence:g})."
+            )
     elif certificate.certified is False:
         yield (
             f"[bold]Not certified[/]: an error probability of "

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from icpe.certificate import Certificate, covering
+from icpe.certificate import Certificate, covering, digest
 from icpe.exceptions import ArtifactError, OperatingPointError
 from icpe.operating_table import OperatingRow, OperatingTable
 
@@ -68,7 +68,10 @@ def _certificate(document: Mapping[str, Any], error_prob: float) -> Certificate 
     """The certificate that serves; one that cannot be read serves nothing."""
     with contextlib.suppress(ArtifactError):
         return covering(
-            document["certificates"], error_prob, document.get("weights", "")
+            document["certificates"],
+            error_prob,
+            weights=document.get("weights", ""),
+            table=digest(document["operating_table"]),
         )
     return None
 

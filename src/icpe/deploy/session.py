@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from icpe.artifact import Artifact, Service
+from icpe.certificate import LEAST_CONFIDENCE, Certificate
 from icpe.deploy.reading import read_mask, read_outcome, read_query
 from icpe.exceptions import (
     InvalidParameterError,
@@ -57,6 +58,7 @@ class Session:
         budget: make exactly this many queries.
         price: price of one unit of cost, in units of probability.
         max_queries: cap on the queries, beside a price or an error probability.
+        confidence: the least confidence of a certificate that may serve error_prob.
         first_outcome: what the task reveals before any query; zeros if None.
         query_mask: which queries are allowed at first; all if None.
         seed: seed of the explorer's own randomness, where it has any.
@@ -76,6 +78,7 @@ class Session:
         budget: int | None = None,
         price: float | None = None,
         max_queries: int | None = None,
+        confidence: float = LEAST_CONFIDENCE,
         first_outcome: Any = None,
         query_mask: Any = None,
         seed: int = 0,
@@ -89,6 +92,7 @@ class Session:
             budget=budget,
             price=price,
             max_queries=max_queries,
+            confidence=confidence,
         )
         if first_outcome is None:
             first_outcome = np.zeros(spec.outcome_size)
@@ -177,7 +181,13 @@ class Session:
     @property
     def certified(self) -> bool:
         """Whether a certificate covers the request, and every query was asked for."""
-        return self._service.certified and all(told.asked for told in self._history)
+        return self.certificate is not None
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The certificate behind `certified`, which says the confidence, or None."""
+        asked = all(told.asked for told in self._history)
+        return self._service.certificate if asked else None
 
     @property
     def operating_point(self) -> OperatingPoint:
@@ -278,8 +288,12 @@ def _family(
 
 
 def _serve(
-    explorer: Artifact | AbstractExplorer, spec: TaskSpec, **request: Any
+    explorer: Artifact | AbstractExplorer,
+    spec: TaskSpec,
+    *,
+    confidence: float,
+    **request: Any,
 ) -> tuple[AbstractExplorer, Service]:
     if isinstance(explorer, Artifact):
-        return explorer.explorer, explorer.serve(**request)
+        return explorer.explorer, explorer.serve(**request, confidence=confidence)
     return explorer, Service(OperatingPoint.at(spec.horizon, **request))

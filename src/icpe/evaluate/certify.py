@@ -150,11 +150,6 @@ def num_correct(ending: Ending) -> int:
     return int(np.sum(ending.correct))
 
 
-def table_digest(artifact: Artifact) -> str:
-    """Hash of the operating table."""
-    return digest(None if artifact.table is None else artifact.table.to_dict())
-
-
 def _certificate(
     stage: Stage,
     bound: Ending,
@@ -192,7 +187,7 @@ def _certificate(
         difficulty=hardness.name,
         weights=stage.weights,
         fingerprint=stage.fingerprint,
-        table=table_digest(artifact),
+        table=artifact.table_hash,
         provenance=provenance(),
     )
 

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Iterator
 
 from icpe.artifact import Artifact
-from icpe.certificate import Certificate
-from icpe.evaluate.certify import Stage, num_correct, table_digest
+from icpe.certificate import LEAST_CONFIDENCE, Certificate, preferred
+from icpe.evaluate.certify import Stage, num_correct
 from icpe.exceptions import ArtifactError, OperatingPointError
 from icpe.progress import AbstractProgress
 from icpe.theory.fixed_sequence import critical_successes
@@ -49,6 +49,7 @@ def verify(
     error_prob: float | None = None,
     *,
     budget: int | None = None,
+    confidence: float = LEAST_CONFIDENCE,
     seed: int | None = None,
     progress: AbstractProgress | None = None,
 ) -> Verification:
@@ -66,6 +67,7 @@ def verify(
         error_prob: the error probability that the certificate is to cover.
         budget: instead of it, the fixed budget whose lower bound is checked. With
             neither, the file must have a certificate for one request alone.
+        confidence: the least confidence of the certificate to be checked.
         seed: seed of fresh episodes.
         progress: hears about every chunk of episodes.
 
@@ -73,8 +75,8 @@ def verify(
         ArtifactError: there is no such certificate, or several and none was named.
     """
     if error_prob is None and budget is None:
-        error_prob, budget = _only_request(artifact)
-    certificate = _find(artifact, error_prob, budget)
+        error_prob, budget = _only_request(artifact, confidence)
+    certificate = _find(artifact, error_prob, budget, confidence)
     stage = Stage(
         artifact,
         certificate.seed if seed is None else seed,
@@ -102,11 +104,21 @@ def verify(
     )
 
 
-def _only_request(artifact: Artifact) -> tuple[float | None, int | None]:
+def _only_request(
+    artifact: Artifact, confidence: float
+) -> tuple[float | None, int | None]:
     """The error probability or budget of the one request that is certified."""
-    requests = {(it.error_prob, it.budget) for it in _usable(artifact)}
+    known = _usable(artifact)
+    confident = (it for it in known if it.confidence >= confidence)
+    requests = {(it.error_prob, it.budget) for it in confident}
     if len(requests) == 1:
         return requests.pop()
+    if not requests and known:
+        best = max(it.confidence for it in known)
+        raise ArtifactError(
+            f"The file has no certificate with confidence {confidence:g}; ask for "
+            f"confidence {best:g}, or {_HOW}"
+        )
     if not requests:
         raise ArtifactError(f"The file has no certificate; {_HOW}")
     error_probs = sorted(p for p, _ in requests if p is not None)
@@ -119,7 +131,7 @@ def _only_request(artifact: Artifact) -> tuple[float | None, int | None]:
 
 
 def _find(
-    artifact: Artifact, error_prob: float | None, budget: int | None
+    artifact: Artifact, error_prob: float | None, budget: int | None, confidence: float
 ) -> Certificate:
     """The certificate that would serve, were it intact."""
     OperatingPoint.at(
@@ -132,15 +144,18 @@ def _find(
         asked = f"budget {budget}"
     else:
         kept = [(it.error_prob, it) for it in known if it.error_prob is not None]
-        kept.sort(key=lambda pair: (pair[0], pair[1].confidence))
         found = [it for value, it in kept if value <= error_prob]
         asked = f"error_prob {error_prob}"
-    if not found:
-        has = ", ".join(str(value) for value, _ in kept) or "none at all"
+    certificate = preferred(
+        (it for it in found if it.confidence >= confidence), artifact.table_hash
+    )
+    if certificate is None:
+        has = [f"{value} with confidence {it.confidence:g}" for value, it in kept]
         raise ArtifactError(
-            f"The file has no certificate for {asked}; it has {has}; {_HOW}"
+            f"The file has no certificate for {asked} with confidence {confidence:g}; "
+            f"it has {', '.join(has) or 'none at all'}; {_HOW}"
         )
-    return found[-1]
+    return certificate
 
 
 def _usable(artifact: Artifact) -> list[Certificate]:
@@ -156,7 +171,7 @@ def _changes(certificate: Certificate, stage: Stage) -> Iterator[str]:
         yield "The networks are not those that were certified."
     if certificate.fingerprint != stage.fingerprint:
         yield "The family is not the one that the certificate is about."
-    if certificate.table != table_digest(stage.artifact):
+    if certificate.table != stage.artifact.table_hash:
         yield (
             "The operating table was changed after the certificate was made; certify "
             "again."
