@@ -6,6 +6,7 @@ import jax
 import pytest
 
 from icpe.artifact import Artifact
+from icpe.testing.certificates import unearned_certificate
 from icpe.testing.toy_artifacts import guesser
 
 KEYS = ("certified", "error_prob", "confidence", "lower_bound", "episodes", "price")
@@ -41,6 +42,32 @@ def test_a_certificate_is_printed_kept_and_used(icpe, file):
     assert list(Artifact.load(file).certificates) == [result]
     evaluated = icpe(f"evaluate {file} --error-prob 0.7 --episodes 512 --json").json
     assert (evaluated["certified"], evaluated["price"]) == (True, result["price"])
+    assert (evaluated["confidence"], evaluated["attempt"]) == (0.95, 1)
+
+
+@pytest.mark.parametrize("attempt, words", [(1, ""), (2, " (attempt 2)")])
+def test_commands_say_with_which_confidence_it_is_certified(
+    icpe, tmp_path, monkeypatch, attempt, words
+):
+    artifact = guesser()
+    file = tmp_path / "explorer.safetensors"
+    certificate = unearned_certificate(
+        error_prob=0.6,
+        confidence=0.99,
+        price=0.05,
+        attempt=attempt,
+        weights=artifact.weights_hash,
+    )
+    artifact.with_certificate(certificate).save(file)
+    served = f"at price 0.05, certified with confidence 0.99{words}"
+    evaluated = icpe(f"evaluate {file} --error-prob 0.7 --episodes 512").out
+    last = f"{file} serves error probability 0.7 {served}"
+    assert evaluated.splitlines()[-1] == last
+    played = " ".join(icpe(f"play {file} --error-prob 0.7").out.split())
+    assert f"plays binary-search(size=2, horizon=0) {served} Stopped" in played
+    monkeypatch.setattr("builtins.input", lambda prompt="": "hit")
+    asked = " ".join(icpe(f"play {file} --error-prob 0.7 --human").out.split())
+    assert f"questions you: binary-search(size=2, horizon=0) {served} Keep" in asked
 
 
 def test_a_weak_certificate_is_kept_but_serves_nothing(icpe, file):

@@ -17,6 +17,7 @@ def test_the_demo_goes_through_its_parts(icpe, monkeypatch):
     assert called.out.count("The answer:") == 2
     assert "Asking the right questions saves" in called.out
     assert "icpe play binary-search-8" in called.out
+    assert called.out.count("certified with confidence 0.95") == 2
 
 
 def test_the_demo_starts_from_the_zoo():
@@ -32,4 +33,4 @@ def test_the_demo_solves_two_tasks_and_compares_three_explorers(icpe):
     assert "Asking the right questions saves" in called.out
     names = ("gaussian-bandit-4", "uniform", "top-two")
     assert all(name in called.out for name in names)
-    assert "certified" in called.out
+    assert called.out.count("certified with confidence 0.95") == 2

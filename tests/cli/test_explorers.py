@@ -80,7 +80,7 @@ def test_a_file_can_be_watched(icpe, file):
 def test_a_file_that_is_watched_says_its_price(icpe, file):
     called = icpe(f"play {file} --error-prob 0.1")
     assert called.status == 0, called.err
-    assert "at price 0.05 " in " ".join(called.out.split())
+    assert "at price 0.05, not certified " in " ".join(called.out.split())
 
 
 @pytest.mark.slow

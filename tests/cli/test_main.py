@@ -21,6 +21,8 @@ REPORT_KEYS = {
     "budget",
     "error_prob",
     "certified",
+    "confidence",
+    "attempt",
     "accuracy",
     "accuracy_interval",
     "mean_queries",
@@ -87,6 +89,7 @@ def test_evaluate_gives_one_object_for_one_explorer(icpe):
     assert (called.json["seed"], called.json["error_prob"]) == (3, 0.01)
     assert (called.json["budget"], called.json["price"]) == (None, None)
     assert called.json["certified"] is False
+    assert called.json["confidence"] is None
 
 
 def test_evaluate_gives_a_list_for_several_explorers(icpe):

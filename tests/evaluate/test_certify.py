@@ -146,6 +146,7 @@ def test_a_certified_artifact_serves_and_reports_it(certified):
     assert float(service.operating_point.price) == pytest.approx(0.05)
     [report] = evaluate({"it": certified}, family, error_prob=0.7, episodes=EPISODES)
     assert (report.certified, report.price) == (True, 0.05)
+    assert (report.confidence, report.attempt) == (0.95, 1)
 
 
 def test_a_cap_a_price_and_a_stricter_request_are_not_certified(certified):

@@ -51,12 +51,15 @@ def _find_a_number(console, number: int, seed: int) -> None:
 
 
 def _find_the_best_arm(console, number: int, seed: int) -> None:
+    from icpe import zoo
+
     _title(
         console,
         number,
         "Which of four arms has the largest mean reward, when rewards are noisy?",
-        f"{_ARMS} stops where it is certified to be wrong with probability at most",
-        f"{_ERROR_PROB:g}, on average over all such bandits.",
+        f"{_ARMS} stops where it is wrong with probability at most {_ERROR_PROB:g}, on",
+        "average over all such bandits, as certified with confidence "
+        f"{zoo.card(_ARMS).confidence:g}.",
     )
     _show(console, _ARMS, _ERROR_PROB, seed)
 

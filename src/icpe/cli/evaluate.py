@@ -87,10 +87,13 @@ def print_reports(console, reports) -> None:
     """Prints the main figures of some reports as a table for people.
 
     Costs have a column only where they are not simply the number of queries; below
-    stands the price by which a trained explorer serves an error probability.
+    stands the price by which a trained explorer serves an error probability, and
+    with which confidence that is certified.
     """
     from rich.markup import escape
     from rich.table import Table
+
+    from icpe.cli.terminal import assurance
 
     with_cost = any(report.mean_cost != report.mean_queries for report in reports)
     table = Table(box=None)
@@ -114,10 +117,10 @@ def print_reports(console, reports) -> None:
     console.print(table)
     for report in reports:
         if report.price is not None and report.error_prob is not None:
-            state = "certified" if report.certified else "not certified"
             console.print(
                 f"[dim]{escape(report.explorer)} serves error probability "
-                f"{report.error_prob:g} at price {report.price:.4g}, {state}[/]",
+                f"{report.error_prob:g} at price {report.price:.4g}, "
+                f"{assurance(report.confidence, report.attempt)}[/]",
                 soft_wrap=True,
             )
 

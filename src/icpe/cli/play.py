@@ -72,6 +72,7 @@ def run(args: Args) -> int:
     request = args.request
     if request.is_empty:
         request = dataclasses.replace(request, error_prob=DEFAULT_ERROR_PROB)
+        args = dataclasses.replace(args, request=request)
     contender = cast.explorers[args.explorer]
     player = evaluation.Request(**request.keywords()).put_to(contender, cast.family)
     keep_compiled_programs()
@@ -91,8 +92,7 @@ def _play_with_simulator(args: Args, family, player) -> None:
     view = EpisodeView(console, spec)
     world = SimulatedWorld(family, key=episode_key(args.seed, args.episode))
     if not args.json:
-        price = float(player.operating_point.price)
-        at = f" at price {price:.4g}" if price else ""
+        at = _served(args, player)
         console.print(f"[bold]{args.explorer}[/] plays {describe(family)}{at}")
     end = run_episode(
         player.explorer,
@@ -133,7 +133,8 @@ def _play_with_person(args: Args, family, player) -> None:
     first_name = spec.hypothesis_name(0)
     last_name = spec.hypothesis_name(spec.num_hypotheses - 1)
     console.print(
-        f"[bold]{args.explorer}[/] questions you: {describe(family)}\n"
+        f"[bold]{args.explorer}[/] questions you: {describe(family)}"
+        f"{_served(args, player)}\n"
         f"Keep one of {first_name} .. {last_name} in mind; type quit to leave."
     )
     try:
@@ -150,6 +151,20 @@ def _play_with_person(args: Args, family, player) -> None:
         console.print("\nGoodbye.")
         return
     view.end(end, truth=None)
+
+
+def _served(args: Args, player) -> str:
+    """The price of a trained explorer, and whether its error is certified there."""
+    from icpe.cli.terminal import assurance
+
+    price = float(player.operating_point.price)
+    if not price:
+        return ""
+    if args.request.error_prob is None:
+        return f" at price {price:.4g}"
+    it = player.certificate
+    state = assurance(*(None, None) if it is None else (it.confidence, it.attempt))
+    return f" at price {price:.4g}, {state}"
 
 
 def _check_strip(args: Args, family) -> None:

@@ -36,6 +36,14 @@ def floored(bound: float) -> str:
     return f"{int(bound * 10_000) / 10_000:.4f}"
 
 
+def assurance(confidence: float | None, attempt: int | None) -> str:
+    """Whether a request is certified, by a certificate of this confidence if any."""
+    if confidence is None:
+        return "not certified"
+    again = "" if attempt == 1 else f" (attempt {attempt})"
+    return f"certified with confidence {confidence:g}{again}"
+
+
 def bar(fraction: float, width: int) -> str:
     """A bar of Unicode blocks, `width` characters when the fraction is 1."""
     eighths = round(min(max(fraction, 0.0), 1.0) * width * 8)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import jax.random as jr
 
 from icpe.artifact import Artifact
+from icpe.certificate import Certificate
 from icpe.evaluate.metrics import QUANTILES, Tally
 from icpe.evaluate.report import Report, family_record
 from icpe.exceptions import OperatingPointError
@@ -121,12 +122,17 @@ def sweep(
 class Player:
     """An explorer, and the operating point at which it serves a request.
 
-    `certified` says whether a certificate covers the request on the family played.
+    The certificate is the one that covers the request on the family played, if any.
     """
 
     explorer: AbstractExplorer
     operating_point: OperatingPoint
-    certified: bool = False
+    certificate: Certificate | None = None
+
+    @property
+    def certified(self) -> bool:
+        """Whether a certificate covers the request."""
+        return self.certificate is not None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,10 +153,11 @@ class Request:
         asked = dataclasses.asdict(self)
         if isinstance(contender, Artifact):
             service = contender.serve(**asked)
+            own = family == contender.family
             return Player(
                 contender.explorer,
                 service.operating_point,
-                certified=service.certified and family == contender.family,
+                service.certificate if own else None,
             )
         return Player(contender, OperatingPoint.at(family.spec.horizon, **asked))
 
@@ -182,6 +189,7 @@ def _report(
     seed: int,
     tally: Tally,
 ) -> Report:
+    certificate = player.certificate
     return Report(
         explorer=name,
         family=family_record(family),
@@ -192,6 +200,8 @@ def _report(
         error_prob=request.error_prob,
         query_cap=request.max_queries,
         certified=player.certified,
+        confidence=None if certificate is None else certificate.confidence,
+        attempt=None if certificate is None else certificate.attempt,
         accuracy=tally.accuracy,
         accuracy_interval=tally.accuracy_interval,
         mean_queries=tally.mean_queries,

@@ -33,6 +33,8 @@ class Report:
         error_prob: largest error probability, if that was asked for.
         query_cap: cap on the queries, if that was asked for.
         certified: whether a certificate of the explorer covers `error_prob`.
+        confidence: of that certificate.
+        attempt: which attempt for its request that certificate was, counted from 1.
         accuracy: fraction of episodes whose recommendation was the truth.
         accuracy_interval: its interval.
         mean_queries: mean number of queries.
@@ -54,6 +56,8 @@ class Report:
     error_prob: float | None
     query_cap: int | None
     certified: bool
+    confidence: float | None
+    attempt: int | None
     accuracy: float
     accuracy_interval: tuple[float, float]
     mean_queries: float
