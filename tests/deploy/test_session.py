@@ -8,7 +8,7 @@ import pytest
 
 from icpe.artifact import Artifact
 from icpe.deploy import Session
-from icpe.deploy.reading import read_query
+from icpe.deploy.reading import read_outcome, read_query
 from icpe.exceptions import (
     InvalidOutcomeError,
     InvalidParameterError,
@@ -22,7 +22,8 @@ from icpe.explorers.networks import ExplorerNets
 from icpe.explorers.neural import NeuralExplorer
 from icpe.nets.transformer import TransformerConfig
 from icpe.rollout import rollout_chunks
-from icpe.tasks import BinarySearch
+from icpe.tasks import BernoulliBandit, BinarySearch, NoisyBinarySearch
+from icpe.tasks.base import TaskSpec
 from icpe.tasks.fingerprint import fingerprint
 from icpe.testing.certificates import unearned_certificate
 from icpe.testing.random_weights import random_weights
@@ -238,6 +239,42 @@ def test_what_cannot_be_true_is_refused_and_changes_nothing(lockers, told, messa
     assert session.posterior is belief
     session.tell(0, 1.0)
     assert len(session.history) == 1
+
+
+@pytest.mark.parametrize(
+    "family, possible, named",
+    [
+        (SEARCH, (-1, 0, 1), "-1 (lower) or 0 (hit) or 1 (higher)"),
+        (NoisyBinarySearch(), (-1, 0, 1), "-1 (lower) or 0 (hit) or 1 (higher)"),
+        (BernoulliBandit(), (0, 1), "1 (success) or 0 (failure)"),
+    ],
+)
+@pytest.mark.parametrize("impossible", [7.0, [0.3], np.float32(0.999)])
+def test_where_outcomes_have_names_only_these_are_taken(
+    family, possible, named, impossible
+):
+    with pytest.raises(InvalidOutcomeError) as caught:
+        read_outcome(impossible, family.spec)
+    assert str(caught.value) == f"outcome must be {named}; got {impossible!r}."
+    for outcome in possible:
+        for given in (outcome, float(outcome), [outcome], np.array([outcome], "i8")):
+            assert read_outcome(given, family.spec) == [outcome]
+
+
+def test_names_of_several_numbers_are_matched_as_a_whole():
+    thirds = (("low", (1 / 3, 0.0)), ("high", (2 / 3, 1.0)))
+    spec = TaskSpec(2, 2, 2, 2, outcome_labels=thirds)
+    assert read_outcome([1 / 3, 0], spec)[0] == np.float32(1 / 3)
+    with pytest.raises(InvalidOutcomeError, match=r"be \[0.333333, 0\] \(low\) or"):
+        read_outcome([1 / 3, 1.0], spec)
+
+
+def test_an_impossible_outcome_changes_nothing_in_a_session():
+    session = Session(EXACT, SEARCH, error_prob=0.01)
+    with pytest.raises(InvalidOutcomeError, match=r"or 1 \(higher\); got \[7.0\]"):
+        session.tell(ask(session), [7.0])
+    assert session.history == ()
+    assert not Session(EXACT, SEARCH, error_prob=0.1, first_outcome=0.3).stopped
 
 
 @pytest.mark.parametrize("query", [0.5, "left", None, [1]])

@@ -70,6 +70,12 @@ class ShortLabel(Sound):
         return TaskSpec(2, 2, 1, 2, outcome_labels=(("heads", (0.0, 1.0)),))
 
 
+class MissingLabel(Sound):
+    @property
+    def spec(self):
+        return TaskSpec(2, 2, 1, 2, outcome_labels=(("heads", (1.0,)),))
+
+
 class StrangeQuestion(Sound):
     @property
     def spec(self):
@@ -182,6 +188,7 @@ class KnowsOfTheBatch(Sound):
     [
         (RestlessSpec(), "spec differs between two reads"),
         (ShortLabel(), "outcome_labels gives 'heads' 2 numbers"),
+        (MissingLabel(), "outcome_labels does not name; name every outcome"),
         (StrangeQuestion(), "use the field {query} and no other"),
         (Unhashable(names=["a"]), "is not hashable"),
         (NotJson(), "cannot be written as JSON"),

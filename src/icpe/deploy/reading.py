@@ -33,14 +33,35 @@ def read_query(query: Any, spec: TaskSpec, mask: Bool[np.ndarray, "queries"]) ->
     return number
 
 
-def read_outcome(
-    name: str, outcome: Any, spec: TaskSpec
+def read_first_outcome(
+    first_outcome: Any, spec: TaskSpec
 ) -> Float[np.ndarray, "outcome"]:
+    """What the task reveals before any query, zeros if None; see `read_outcome`."""
+    if first_outcome is None:
+        first_outcome = np.zeros(spec.outcome_size)
+    return _read_numbers("first_outcome", first_outcome, spec)
+
+
+def read_outcome(outcome: Any, spec: TaskSpec) -> Float[np.ndarray, "outcome"]:
     """The outcome as a vector of its own that nobody can change.
 
     Raises:
-        InvalidOutcomeError: it has another shape, or is not finite as a float32.
+        InvalidOutcomeError: it has another shape, is not finite as a float32, or is
+            none of the outcomes that the spec names.
     """
+    numbers = _read_numbers("outcome", outcome, spec)
+    possible = np.array([value for _, value in spec.outcome_labels], np.float32)
+    if len(possible) and not (possible == numbers).all(axis=1).any():
+        named = [f"{_shown(value)} ({word})" for word, value in spec.outcome_labels]
+        raise InvalidOutcomeError(
+            f"outcome must be {' or '.join(named)}; got {outcome!r}."
+        )
+    return numbers
+
+
+def _read_numbers(
+    name: str, outcome: Any, spec: TaskSpec
+) -> Float[np.ndarray, "outcome"]:
     size = spec.outcome_size
     wanted = "one number" if size == 1 else f"{size} numbers"
     read = _as_array(outcome)
@@ -75,6 +96,11 @@ def read_mask(
             f"got {query_mask!r}."
         )
     return read.copy()
+
+
+def _shown(value: tuple[float, ...]) -> str:
+    numbers = ", ".join(f"{number:g}" for number in value)
+    return numbers if len(value) == 1 else f"[{numbers}]"
 
 
 def _as_array(value: Any) -> np.ndarray | None:

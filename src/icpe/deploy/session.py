@@ -18,7 +18,12 @@ from jaxtyping import Array, Bool, Float
 
 from icpe.artifact import Artifact, Service
 from icpe.certificate import LEAST_CONFIDENCE, Certificate
-from icpe.deploy.reading import read_mask, read_outcome, read_query
+from icpe.deploy.reading import (
+    read_first_outcome,
+    read_mask,
+    read_outcome,
+    read_query,
+)
 from icpe.exceptions import (
     InvalidParameterError,
     SessionError,
@@ -94,9 +99,7 @@ class Session:
             max_queries=max_queries,
             confidence=confidence,
         )
-        if first_outcome is None:
-            first_outcome = np.zeros(spec.outcome_size)
-        outcome = read_outcome("first_outcome", first_outcome, spec)
+        outcome = read_first_outcome(first_outcome, spec)
         mask = read_mask(query_mask, np.ones(spec.num_queries, bool))
         self._key = jr.key(seed)
         turn = _begin(
@@ -123,7 +126,8 @@ class Session:
         Args:
             query: number of the query that was made.
             outcome: what was measured, in the units of the family: `outcome_size`
-                numbers, or one number where that is 1.
+                numbers, or one number where that is 1. Where the family names its
+                outcomes it must be one of them.
             terminated: whether the task itself has ended.
             query_mask: which queries are allowed next, one truth value each; as
                 before if None.
@@ -131,7 +135,7 @@ class Session:
         Raises:
             SessionError: the session has stopped.
             InvalidOutcomeError: the query does not exist or is not allowed, or the
-                outcome or the mask has the wrong shape or is not finite.
+                outcome or the mask has the wrong shape, is not finite or cannot be.
         """
         if self.stopped:
             raise SessionError(
@@ -139,7 +143,7 @@ class Session:
                 "a new session."
             )
         number = read_query(query, self._spec, self._mask)
-        read = read_outcome("outcome", outcome, self._spec)
+        read = read_outcome(outcome, self._spec)
         mask = read_mask(query_mask, self._mask)
         history = (*self._history, Told(number, read, asked=number == self._query))
         turn = _advance(

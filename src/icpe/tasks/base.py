@@ -32,8 +32,8 @@ class TaskSpec:
         query_names: names for people; empty means the numbers.
         hypothesis_names: names for people; empty means the numbers.
         outcome_names: name of each outcome entry for people; empty means `outcome`.
-        outcome_labels: `(word, outcome)` pairs where the outcomes are few and have
-            names, such as ("higher", (1.0,)).
+        outcome_labels: `(word, outcome)` pairs of all outcomes where these are few and
+            have names, such as ("higher", (1.0,)).
         question: how a query is put to a person, with `{query}` in place of its name.
         outcome_shape: rows and columns of an outcome that is a picture, row by row;
             empty where it is none.

@@ -163,6 +163,7 @@ def _check_episodes(family: AbstractTaskFamily, seed: int) -> None:
             "an outcome is NaN or infinite; return finite numbers, and zeros where "
             "there is nothing to see."
         )
+    _check_labels(episodes.outcomes[:, 1:][seen[:, 1:]], spec)
     if not spec.masks_queries and not episodes.masks.all():
         raise ConformanceError(
             "query_mask forbids a query although spec.masks_queries is False; set "
@@ -193,6 +194,19 @@ def _episode(
         lambda first, rest: jnp.concatenate([first[None], rest]), visible(first), rest
     )
     return _Episode(task, family.hypothesis(task), *records)
+
+
+def _check_labels(outcomes: np.ndarray, spec: TaskSpec) -> None:
+    """Where outcomes have names, every outcome of a query must have one."""
+    if not spec.outcome_labels:
+        return
+    named = np.array([value for _, value in spec.outcome_labels], np.float32)
+    unnamed = [it for it in outcomes if not (it == named).all(axis=1).any()]
+    if unnamed:
+        raise ConformanceError(
+            f"step returned the outcome {unnamed[0].tolist()}, which "
+            "spec.outcome_labels does not name; name every outcome, or none."
+        )
 
 
 def _check_tasks(episodes: _Episode, spec: TaskSpec) -> None:
