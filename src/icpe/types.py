@@ -1,6 +1,7 @@
 """The vocabulary shared by every layer: stopping, operating points, array names."""
 
 import enum
+import numbers
 from typing import Any
 
 import equinox as eqx
@@ -17,6 +18,8 @@ Flag = Bool[Array, ""]
 
 STOP = -1
 """What an explorer answers instead of a query when it wants to stop."""
+
+_LARGEST_SEED = 2**32 - 1
 
 
 class StopReason(enum.IntEnum):
@@ -94,7 +97,7 @@ class OperatingPoint(eqx.Module):
 
         Raises:
             OperatingPointError: not exactly one of the first three is given, or a
-                value lies outside its range.
+                value is of the wrong kind or lies outside its range.
         """
         given = {"error_prob": error_prob, "budget": budget, "price": price}
         named = [name for name, value in given.items() if value is not None]
@@ -114,12 +117,14 @@ class OperatingPoint(eqx.Module):
         cap = horizon if max_queries is None else max_queries
         _check_count("max_queries", cap, horizon)
         if error_prob is not None:
+            _check_number("error_prob", error_prob)
             if not 0.0 < error_prob < 1.0:
                 raise OperatingPointError(
                     f"error_prob must lie strictly between 0 and 1; got {error_prob}."
                 )
             return _point(0.0, error_prob, cap, Regime.ERROR_PROB)
         assert price is not None
+        _check_number("price", price)
         if not 0.0 < price < float("inf"):
             raise OperatingPointError(
                 f"price must be positive and finite; got {price}. For a fixed number "
@@ -137,11 +142,36 @@ def _point(price: float, error_prob: float, cap: int, regime: Regime) -> Operati
     )
 
 
-def _check_count(name: str, value: int, horizon: int) -> None:
+def _check_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise OperatingPointError(
+            f"{name} must be a number such as 0.1; got {value!r}."
+        )
+
+
+def _check_count(name: str, value: Any, horizon: int) -> None:
+    if not _is_whole(value):
+        raise OperatingPointError(
+            f"{name} must be a whole number from 1 to {horizon}; got {value!r}."
+        )
     if not 1 <= value <= horizon:
         raise OperatingPointError(
             f"{name} must be between 1 and the family's horizon {horizon}; got {value}."
         )
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether it is a whole number; neither a truth value nor 2.0 is one."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def check_seed(name: str, seed: Any) -> None:
+    """Raises one sentence unless the seed is a 32-bit unsigned number."""
+    if not _is_whole(seed):
+        raise InvalidParameterError(
+            f"{name} must be a whole number from 0 to {_LARGEST_SEED}; got {seed!r}."
+        )
+    check_between(name, seed, 0, _LARGEST_SEED)
 
 
 def check_at_least(name: str, value: float, lowest: float) -> None:

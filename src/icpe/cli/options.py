@@ -6,8 +6,6 @@ from typing import Annotated, Any
 
 import tyro
 
-from icpe.exceptions import InvalidParameterError
-
 Settings = Annotated[Mapping[str, str], tyro.conf.Suppress]
 """Unparsed settings such as `--family.x`; filled by `icpe.cli.parsing.parse`."""
 
@@ -16,15 +14,13 @@ FamilyName = Annotated[
     tyro.conf.arg(metavar="NAME", help_behavior_hint="(set its x by --family.x VALUE)"),
 ]
 Seed = Annotated[int, tyro.conf.arg(metavar="N")]
-_LARGEST_SEED = 2**32 - 1
 
 
 def check_seed(seed: int) -> None:
     """Raises one sentence unless the seed is a 32-bit unsigned number."""
-    if not 0 <= seed <= _LARGEST_SEED:
-        raise InvalidParameterError(
-            f"--seed must be between 0 and {_LARGEST_SEED}; got {seed}."
-        )
+    from icpe import types
+
+    types.check_seed("--seed", seed)
 
 
 def _optional(metavar: str) -> Any:

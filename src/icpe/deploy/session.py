@@ -16,7 +16,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from icpe.artifact import Artifact, Service
+from icpe.artifact import Artifact
 from icpe.certificate import LEAST_CONFIDENCE, Certificate
 from icpe.deploy.reading import (
     read_first_outcome,
@@ -24,14 +24,19 @@ from icpe.deploy.reading import (
     read_outcome,
     read_query,
 )
-from icpe.exceptions import (
-    InvalidParameterError,
-    SessionError,
-    UnsupportedError,
-)
+from icpe.deploy.serving import check_explorer, family_of, serve
+from icpe.exceptions import SessionError
 from icpe.explorers.base import AbstractExplorer
 from icpe.tasks.base import AbstractTaskFamily, TaskSpec
-from icpe.types import STOP, Index, OperatingPoint, PyTree, Regime, StopReason
+from icpe.types import (
+    STOP,
+    Index,
+    OperatingPoint,
+    PyTree,
+    Regime,
+    StopReason,
+    check_seed,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,11 +71,15 @@ class Session:
         confidence: the least confidence of a certificate that may serve error_prob.
         first_outcome: what the task reveals before any query; zeros if None.
         query_mask: which queries are allowed at first; all if None.
-        seed: seed of the explorer's own randomness, where it has any.
+        seed: seed of the explorer's own randomness, where it has any; a whole number
+            from 0 to 2**32 - 1.
 
     Raises:
         OperatingPointError: not exactly one of error_prob, budget and price is given,
             a value is out of range, or the explorer cannot serve it.
+        InvalidParameterError: explorer is none, such as the name of a file; the family
+            is missing; the seed or the confidence is out of range.
+        UnsupportedError: the family is not that of the artifact.
         InvalidOutcomeError: first_outcome or query_mask is malformed.
     """
 
@@ -88,9 +97,11 @@ class Session:
         query_mask: Any = None,
         seed: int = 0,
     ):
-        family = _family(explorer, family)
+        check_explorer(explorer)
+        check_seed("seed", seed)
+        family = family_of(explorer, family)
         self._spec = spec = family.spec
-        self._explorer, self._service = _serve(
+        self._explorer, self._service = serve(
             explorer,
             spec,
             error_prob=error_prob,
@@ -273,31 +284,3 @@ def _look(explorer: AbstractExplorer, state: PyTree, mask, key) -> _Turn:
         recommendation=explorer.recommend(state),
         posterior=None if log_posterior is None else jnp.exp(log_posterior),
     )
-
-
-def _family(
-    explorer: Artifact | AbstractExplorer, family: AbstractTaskFamily | None
-) -> AbstractTaskFamily:
-    if isinstance(explorer, Artifact):
-        if family not in (None, explorer.family):
-            raise UnsupportedError(
-                "family is not the one that the artifact was trained for; leave it out."
-            )
-        return explorer.family
-    if family is None:
-        raise InvalidParameterError(
-            "family is missing; only an artifact knows the family it serves."
-        )
-    return family
-
-
-def _serve(
-    explorer: Artifact | AbstractExplorer,
-    spec: TaskSpec,
-    *,
-    confidence: float,
-    **request: Any,
-) -> tuple[AbstractExplorer, Service]:
-    if isinstance(explorer, Artifact):
-        return explorer.explorer, explorer.serve(**request, confidence=confidence)
-    return explorer, Service(OperatingPoint.at(spec.horizon, **request))
