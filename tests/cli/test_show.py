@@ -114,15 +114,17 @@ def test_what_a_certificate_serves_is_shown_as_it_serves(icpe, artifact, tmp_pat
     both = dataclasses.replace(
         certified, table=OperatingTable(HORIZON, 0, (row(0.0321, 0.95, 2.5),))
     )
-    found = [(it.error_prob, it.row is None) for it in served_requests(both.document())]
+    found = [(it.error_prob, it.certified) for it in served_requests(both.document())]
     assert found == [(0.1, True), (0.05, False)]
     for served in served_requests(certified.document()):
         service = certified.serve(error_prob=served.error_prob)
         assert service.operating_point.price == pytest.approx(served.price)
-        assert service.certified == (served.row is None)
+        assert service.certified == served.certified
     path = tmp_path / "certified.safetensors"
     certified.save(path)
-    lines = [line.split() for line in icpe(f"show {path}").out.splitlines()]
+    shown = icpe(f"show {path}").out
+    assert "queries from the certificate's own episodes\n" in shown
+    lines = [line.split() for line in shown.splitlines()]
     assert ["0.1", "and", "larger", "0.0321", "0.9450", "2.500"] in lines
     [first, *_] = [i for i, line in enumerate(lines) if line[:1] == ["error_prob"]]
     assert lines[first + 2][0] == "0.05"
@@ -130,7 +132,28 @@ def test_what_a_certificate_serves_is_shown_as_it_serves(icpe, artifact, tmp_pat
     assert ["0.08", "yes", "0.95", "0.9299", "0.0321"] in lines
     # With a cap on the queries nothing is certified.
     capped = served_requests(certified.document(), max_queries=2)
-    assert capped and all(served.row is not None for served in capped)
+    assert capped and not any(served.certified for served in capped)
+
+
+def test_what_a_certificate_does_not_know_comes_from_the_row_of_its_price(
+    icpe, artifact, tmp_path
+):
+    price = TABLE.rows[40].price
+    certificate = unearned_certificate(
+        error_prob=0.3, price=price, mean_queries=2.5, weights=artifact.weights_hash
+    )
+    certified = artifact.with_certificate(certificate)
+    [served, *_] = served_requests(certified.document())
+    assert (served.accuracy, served.mean_queries) == (0.945, 2.5)
+    assert served.row == TABLE.rows[40]
+    path = tmp_path / "certified.safetensors"
+    certified.save(path)
+    lines = [line.split() for line in icpe(f"show {path}").out.splitlines()]
+    spread = ["1", "2", "3", "4"]
+    whole = ["0.3", "and", "larger", f"{price:.4g}", "0.9450", "2.500", *spread]
+    assert whole in lines
+    said = "accuracy and queries from the certificate's own episodes, the rest from"
+    assert said in icpe(f"show {path}").out
 
 
 def test_everything_is_there_as_json(icpe, file, artifact):

@@ -70,7 +70,8 @@ def _print_table(console: Console, document: Mapping[str, Any]) -> None:
             f"{table.smallest_error_prob(cap):g}:"
         )
         shown = _empty_table("error_prob", "price", *_HEADINGS)
-        for it in served_requests(document, cap):
+        requests = served_requests(document, cap)
+        for it in requests:
             spread = (*it.row.quantiles, it.row.longest) if it.row else ()
             shown.add_row(
                 it.request,
@@ -81,6 +82,15 @@ def _print_table(console: Console, document: Mapping[str, Any]) -> None:
             )
         if shown.rows:
             console.print(shown)
+        certified = [it for it in requests if it.certified]
+        if certified:
+            has_row = any(it.row for it in certified)
+            console.print(
+                "[dim]and larger: certified; accuracy and queries from the "
+                "certificate's own episodes"
+                + (", the rest from the row of its price[/]" if has_row else "[/]"),
+                soft_wrap=True,
+            )
     console.print(f"\nA budget of queries, at most {table.horizon}:")
     shown = _empty_table("budget", "accuracy")
     for row in table.budgets():
@@ -88,8 +98,7 @@ def _print_table(console: Console, document: Mapping[str, Any]) -> None:
     console.print(shown)
     each = " or ".join(sorted({str(row.episodes) for row in table.rows}))
     console.print(
-        f"[dim]each row measured on {each} episodes, seed {table.seed}; what a "
-        "certificate serves, on its own[/]",
+        f"[dim]each row measured on {each} episodes, seed {table.seed}[/]",
         soft_wrap=True,
     )
 

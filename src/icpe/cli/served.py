@@ -20,21 +20,24 @@ class Served:
         error_prob: the smallest one that is served like this.
         price: at which price.
         accuracy: there, in calibration or in the episodes of the certificate.
-        mean_queries: there.
-        row: of the operating table; None if a certificate serves it, and then any
-            larger error probability as well.
+        mean_queries: there, from the same episodes.
+        certified: whether a certificate serves it, and then any larger error
+            probability as well.
+        row: of the operating table at that price; None if it has none, which only a
+            certificate from before the last calibration makes possible.
     """
 
     error_prob: float
     price: float
     accuracy: float
     mean_queries: float
-    row: OperatingRow | None = None
+    certified: bool
+    row: OperatingRow | None
 
     @property
     def request(self) -> str:
         """The requests, in words."""
-        return f"{self.error_prob:g}" + ("" if self.row else " and larger")
+        return f"{self.error_prob:g}" + (" and larger" if self.certified else "")
 
 
 def served_requests(
@@ -58,7 +61,7 @@ def served_requests(
             entry = (
                 _by_table(error_prob, table.row_for(error_prob, max_queries))
                 if certificate is None
-                else _by_certificate(error_prob, certificate)
+                else _by_certificate(error_prob, certificate, table)
             )
             served[entry.price, certificate is None] = entry
     return list(served.values())
@@ -78,10 +81,18 @@ def _certificate(document: Mapping[str, Any], error_prob: float) -> Certificate 
 
 def _by_table(error_prob: float, row: OperatingRow) -> Served:
     assert row.price is not None
-    return Served(error_prob, row.price, row.accuracy, row.mean_queries, row)
+    return Served(error_prob, row.price, row.accuracy, row.mean_queries, False, row)
 
 
-def _by_certificate(error_prob: float, certificate: Certificate) -> Served:
+def _by_certificate(
+    error_prob: float, certificate: Certificate, table: OperatingTable
+) -> Served:
     assert certificate.price is not None
-    accuracy = certificate.bound_successes / certificate.episodes
-    return Served(error_prob, certificate.price, accuracy, certificate.mean_queries)
+    return Served(
+        error_prob,
+        certificate.price,
+        accuracy=certificate.bound_successes / certificate.episodes,
+        mean_queries=certificate.mean_queries,
+        certified=True,
+        row={row.price: row for row in table.priced()}.get(certificate.price),
+    )

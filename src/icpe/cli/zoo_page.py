@@ -67,8 +67,8 @@ The first episode that is at least as long as the average, at error probability
 
 {budgets}
 
-Each row was measured on {episodes} episodes, and what the certificate serves on its
-own.
+Each row was measured on {episodes} episodes. Where the certificate serves, accuracy
+and queries come from its own episodes, the rest from the row of its price.
 
 ## How it was trained
 
