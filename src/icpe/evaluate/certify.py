@@ -202,10 +202,23 @@ def _earlier_attempts(
     )
 
 
-def _checked(artifact: Artifact, error_prob: float | None, budget: int | None) -> float:
+def check_request(
+    artifact: Artifact, error_prob: float | None, budget: int | None
+) -> None:
+    """Raises one sentence unless it is an error probability or else a budget."""
+    if (error_prob is None) == (budget is None):
+        given = "none of them" if budget is None else "error_prob and budget"
+        raise OperatingPointError(
+            "A certificate is for exactly one of error_prob and budget; got "
+            f"{given}: name one, such as --error-prob 0.1."
+        )
     OperatingPoint.at(
         artifact.family.spec.horizon, error_prob=error_prob, budget=budget
     )
+
+
+def _checked(artifact: Artifact, error_prob: float | None, budget: int | None) -> float:
+    check_request(artifact, error_prob, budget)
     assert error_prob is not None
     _ = artifact.universal_nets  # only these have prices to climb
     if artifact.table is None or not artifact.table.priced():

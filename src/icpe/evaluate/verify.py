@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from icpe.artifact import Artifact
 from icpe.certificate import LEAST_CONFIDENCE, Certificate, preferred
-from icpe.evaluate.certify import Stage, num_correct
+from icpe.evaluate.certify import Stage, check_request, num_correct
 from icpe.exceptions import ArtifactError, OperatingPointError
 from icpe.progress import AbstractProgress
 from icpe.theory.fixed_sequence import critical_successes
@@ -134,9 +134,7 @@ def _find(
     artifact: Artifact, error_prob: float | None, budget: int | None, confidence: float
 ) -> Certificate:
     """The certificate that would serve, were it intact."""
-    OperatingPoint.at(
-        artifact.family.spec.horizon, error_prob=error_prob, budget=budget
-    )
+    check_request(artifact, error_prob, budget)
     known = _usable(artifact)
     if error_prob is None:
         kept = [(it.budget, it) for it in known if it.budget is not None]
