@@ -5,8 +5,9 @@ A method has the same color, marker and name in every figure.
 
 import dataclasses
 import math
+import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -50,6 +51,10 @@ LOOKS = {
 }
 
 
+NamePlace = tuple[float, Literal["left", "right"]]
+"""Where a name stands: at this height of its line, on this side of it."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Series:
     """A line: where it goes, how far it may be off, and how it looks."""
@@ -62,6 +67,8 @@ class Series:
     markers: bool = True
     steps: bool = False
     """Whether a value holds until the next place."""
+    name_at: NamePlace | None = None
+    """Beside the line where there is room, else at the right edge of the panel."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +82,7 @@ class Panel:
     log_x: bool = False
     log_y: bool = False
     x_ticks: Sequence[float] = ()
+    y_ticks: Sequence[float] = ()
     y_range: tuple[float | None, float | None] = (None, None)
     y_line: float | None = None
     x_line: tuple[float, str] | None = None
@@ -139,9 +147,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
     for series in shown:
         look = series.look
         if series.low is not None and series.high is not None:
-            axes.fill_between(
-                series.x, series.low, series.high, color=look.color, alpha=0.15, lw=0
-            )
+            _draw_interval(axes, series, series.low, series.high)
         axes.plot(
             series.x,
             series.y,
@@ -165,6 +171,9 @@ def _draw(axes: Axes, panel: Panel) -> None:
     if panel.x_ticks:
         axes.set_xticks(list(panel.x_ticks), [f"{tick:g}" for tick in panel.x_ticks])
         axes.minorticks_off()
+    if panel.y_ticks:
+        axes.set_yticks(list(panel.y_ticks), [f"{tick:g}" for tick in panel.y_ticks])
+        axes.tick_params(axis="y", which="minor", length=0)
     axes.set_ylim(*panel.y_range)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
@@ -179,7 +188,39 @@ def _draw(axes: Axes, panel: Panel) -> None:
             fontsize=9,
         )
     else:
-        _label_ends(axes, shown)
+        _label_beside(axes, [one for one in shown if one.name_at is not None])
+        _label_ends(axes, [one for one in shown if one.name_at is None])
+
+
+def _draw_interval(
+    axes: Axes, series: Series, low: Sequence[float], high: Sequence[float]
+) -> None:
+    """A band around a line, a bar through a single point."""
+    color = series.look.color
+    if len(series.x) == 1:
+        axes.vlines(series.x, low, high, color=color, lw=1.2, zorder=3)
+    else:
+        axes.fill_between(series.x, low, high, color=color, alpha=0.15, lw=0)
+
+
+def _label_beside(axes: Axes, shown: Sequence[Series]) -> None:
+    """Writes names beside their lines, where the series says that there is room."""
+    for series in shown:
+        assert series.name_at is not None
+        height, side = series.name_at
+        order = np.argsort(series.y)
+        place = np.interp(height, np.take(series.y, order), np.take(series.x, order))
+        axes.annotate(
+            textwrap.fill(series.look.name, 16),
+            (float(place), height),
+            xytext=(7, 0) if side == "right" else (-7, 0),
+            textcoords="offset points",
+            color=series.look.color,
+            fontsize=9,
+            ha="left" if side == "right" else "right",
+            va="bottom" if side == "right" else "top",
+            fontweight="bold" if series.look.width > 2 else "normal",
+        )
 
 
 def _label_ends(axes: Axes, shown: Sequence[Series]) -> None:
