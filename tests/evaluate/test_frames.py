@@ -9,7 +9,6 @@ from icpe.evaluate.adaptivity_plots import (
     heat_map_figure,
     num_chords,
     num_tests,
-    region_curves_figure,
 )
 from icpe.evaluate.frames import (
     Frame,
@@ -22,6 +21,9 @@ from icpe.evaluate.regions import num_distinct
 from icpe.exceptions import InvalidParameterError, UnsupportedError
 from icpe.tasks import Patches, TwoPullBandit
 
+P_VALUES = np.array(
+    [[np.nan, 0.2, 0.01], [0.2, np.nan, np.nan], [0.01, np.nan, np.nan]]
+)
 SPEC = Patches(images="drawn-digits", patch_size=14).spec
 
 
@@ -74,28 +76,30 @@ def test_the_animation_has_a_frame_for_every_step(tmp_path):
 
 
 def test_chords_join_the_pairs_that_are_not_told_apart():
-    p_values = np.array(
-        [[np.nan, 0.2, 0.01], [0.2, np.nan, np.nan], [0.01, np.nan, np.nan]]
-    )
-    assert (num_chords(p_values), num_tests(p_values)) == (1, 2)
-    (axes,) = chord_figure({"it": p_values}, "abc").axes
+    assert (num_chords(P_VALUES), num_tests(P_VALUES)) == (1, 2)
+    none = np.where(P_VALUES > 0.05, 0.01, P_VALUES)
+    figure = chord_figure({"it": P_VALUES, "other": none}, "abc")
+    assert figure is not None
+    (axes,) = figure.axes
     assert len(axes.patches) == 1
-    assert axes.get_title() == "it: 1 of 2"
-    heat = heat_map_figure({"it": p_values}, "abc").axes[0]
+    assert axes.get_title() == "it: 1 of 2 pairs alike"
+    assert figure.get_supxlabel() == "no pair alike, so no chord: other"
+    assert chord_figure({"other": none}, "abc") is None
+
+
+def test_every_class_has_a_color_of_its_own():
+    figure = chord_figure({"it": np.full((10, 10), 0.5)}, "0123456789")
+    assert figure is not None
+    assert len({line.get_color() for line in figure.axes[0].lines}) == 10
+    with pytest.raises(InvalidParameterError, match="at most 10 classes, got 11"):
+        chord_figure({"it": np.full((11, 11), 0.5)}, "0123456789X")
+
+
+def test_the_heat_map_says_how_many_pairs_are_alike():
+    heat = heat_map_figure({"it": P_VALUES}, "abc").axes[0]
     assert "1 of 2" in heat.get_title()
     shown = heat.images[0].get_array()
     assert shown is not None and np.ma.count(shown) == 4
-
-
-def test_curves_have_one_line_each_and_the_limit():
-    row = {"mean_regions": 1.5, "accuracy": 0.4, "accuracy_interval": (0.3, 0.5)}
-    later = {"mean_regions": 3.0, "accuracy": 0.6, "accuracy_interval": (0.5, 0.7)}
-    curves = {"one": [later, row], "other": [row]}
-    axes = region_curves_figure(curves, limit=0.9, dashed=["other"]).axes[0]
-    one, other, limit = axes.lines
-    assert np.asarray(one.get_xdata()).tolist() == [1.5, 3.0]
-    assert other.get_linestyle() == "--"
-    assert np.asarray(limit.get_ydata()).tolist() == [0.9, 0.9]
 
 
 def test_a_region_counts_once():

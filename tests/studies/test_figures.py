@@ -9,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Annotation
 
 from icpe.studies.catalog import make_study
+from icpe.studies.digits_figures import NAMES, accuracy_figure
 from icpe.studies.figures import LOOKS, Panel, Series, panels_figure
 
 RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "data" / "results"
@@ -49,3 +50,21 @@ def test_errors_down_to_a_half_per_cent_can_be_told_apart():
         boxes = [text.get_window_extent() for text in axes.texts]
         assert len(boxes) == 3
         assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
+def test_a_line_of_the_digits_has_the_color_of_the_network_that_answers():
+    row = {"mean_regions": 1.5, "accuracy": 0.4, "accuracy_interval": (0.3, 0.5)}
+    later = {"mean_regions": 3.0, "accuracy": 0.6, "accuracy_interval": (0.5, 0.7)}
+    curves = {name: [later, row] for name in NAMES}
+    figure = accuracy_figure(curves, 0.9)
+    assert figure is not None
+    *lines, limit = figure.axes[0].lines
+    assert np.asarray(lines[0].get_xdata()).tolist() == [1.5, 3.0]
+    assert np.asarray(limit.get_ydata()).tolist() == [0.9, 0.9]
+    for name, line in zip(NAMES, lines, strict=True):
+        answers = "ours" if name.startswith("ours") else "paper"
+        assert line.get_color() == LOOKS[answers].color
+    looks = {
+        (one.get_color(), one.get_linestyle(), one.get_linewidth()) for one in lines
+    }
+    assert len(looks) == len(NAMES)

@@ -5,10 +5,26 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from icpe.evaluate.plots import COLORS, INK, MARKERS, Axes, Figure, figure_type, tidy
+from icpe.evaluate.plots import INK, Axes, Figure, figure_type
+from icpe.exceptions import InvalidParameterError
 
 ALPHA = 0.05
 """Two classes with a p-value above this are not told apart, and get a chord."""
+
+# Paul Tol's muted palette and a gray: ten colors that color-blind readers can tell.
+_CLASS_COLORS = (
+    "#CC6677",
+    "#332288",
+    "#DDCC77",
+    "#117733",
+    "#88CCEE",
+    "#882255",
+    "#44AA99",
+    "#999933",
+    "#AA4499",
+    "#666666",
+)
+_PALE = ("#DDCC77", "#88CCEE", "#44AA99", "#999933")
 
 
 def heat_map_figure(
@@ -47,18 +63,37 @@ def heat_map_figure(
 def chord_figure(
     p_values: Mapping[str, Float[np.ndarray, "classes classes"]],
     class_names: Sequence[str],
-) -> Figure:
+) -> Figure | None:
     """A chord between two classes whose regions are not told apart, for each explorer.
 
-    Chords are thicker for larger p-values; few chords are the mark of an explorer
-    that looks elsewhere when the truth is another.
+    Chords are thicker for larger p-values and have the color of their later end; few
+    chords are the mark of an explorer that looks elsewhere when the truth is another.
+    Explorers without a chord are named below the others; None if no explorer has one.
+
+    Raises:
+        InvalidParameterError: there are more classes than colors.
     """
-    figure = figure_type()(figsize=(3.3 * len(p_values), 3.7), layout="constrained")
-    row = figure.subplots(1, len(p_values), squeeze=False)[0]
-    for axes, (name, matrix) in zip(row, p_values.items(), strict=True):
+    if len(class_names) > len(_CLASS_COLORS):
+        raise InvalidParameterError(
+            f"class_names: chords are drawn for at most {len(_CLASS_COLORS)} classes, "
+            f"got {len(class_names)}."
+        )
+    drawn = {name: m for name, m in p_values.items() if num_chords(m)}
+    if not drawn:
+        return None
+    figure = figure_type()(figsize=(3.6 * len(drawn), 4.0), layout="constrained")
+    row = figure.subplots(1, len(drawn), squeeze=False)[0]
+    for axes, (name, matrix) in zip(row, drawn.items(), strict=True):
         _draw_chords(axes, matrix, class_names)
-        chords, tests = num_chords(matrix), num_tests(matrix)
-        axes.set_title(f"{name}: {chords} of {tests}", fontsize=9, color=INK)
+        axes.set_title(
+            f"{name}: {num_chords(matrix)} of {num_tests(matrix)} pairs alike",
+            fontsize=10,
+            color=INK,
+        )
+    without = [name for name in p_values if name not in drawn]
+    if without:
+        words = f"no pair alike, so no chord: {', '.join(without)}"
+        figure.supxlabel(words, fontsize=10, color=INK)
     return figure
 
 
@@ -94,76 +129,19 @@ def _draw_chords(
                     PathPatch(
                         path,
                         fill=False,
-                        edgecolor=COLORS[i % len(COLORS)],
+                        edgecolor=_CLASS_COLORS[i],
                         linewidth=0.6 + 5.0 * matrix[i, j],
                         alpha=0.75,
                         capstyle="round",
                     )
                 )
     for i, name in enumerate(names):
-        color = COLORS[i % len(COLORS)]
+        color = _CLASS_COLORS[i]
         x, y = map(float, place[i])
         axes.plot(x, y, marker="o", markersize=15, color=color)
-        axes.text(x, y, name, ha="center", va="center", color="white", fontsize=9)
+        ink = "black" if color in _PALE else "white"
+        axes.text(x, y, name, ha="center", va="center", color=ink, fontsize=9)
     axes.set_xlim(-1.2, 1.2)
     axes.set_ylim(-1.2, 1.2)
     axes.set_aspect("equal")
     axes.axis("off")
-
-
-def region_curves_figure(
-    curves: Mapping[str, Sequence[Mapping]],
-    *,
-    limit: float | None = None,
-    dashed: Sequence[str] = (),
-) -> Figure:
-    """Accuracy against the mean number of distinct regions, one line per explorer.
-
-    Args:
-        curves: for each explorer its rows, with `accuracy`, `accuracy_interval` and
-            `mean_regions`.
-        limit: accuracy on the fully revealed image.
-        dashed: explorers drawn with a dashed line.
-    """
-    figure = figure_type()(figsize=(7.2, 4.6), layout="constrained")
-    axes = figure.subplots()
-    for i, (name, rows) in enumerate(curves.items()):
-        color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
-        chain = sorted(rows, key=lambda row: row["mean_regions"])
-        regions = [row["mean_regions"] for row in chain]
-        low, high = np.array([row["accuracy_interval"] for row in chain]).T
-        axes.fill_between(regions, low, high, color=color, alpha=0.18, linewidth=0)
-        axes.plot(
-            regions,
-            [row["accuracy"] for row in chain],
-            color=color,
-            marker=marker,
-            markersize=3.5,
-            lw=1.4,
-            ls="--" if name in dashed else "-",
-            label=name,
-        )
-    if limit is not None:
-        axes.axhline(limit, color=INK, lw=1.0, ls=":")
-        axes.annotate(
-            f"whole image {limit:.3f}",
-            (0.01, limit),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            fontsize=8,
-            color=INK,
-        )
-    axes.set_xlabel("mean number of patches seen")
-    axes.set_ylabel("accuracy on test images")
-    axes.set_ylim(0, 1.03)
-    axes.set_xlim(left=0)
-    tidy(axes)
-    axes.legend(
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-        frameon=False,
-        labelcolor="linecolor",
-        fontsize=8,
-    )
-    return figure

@@ -14,11 +14,12 @@ from icpe.evaluate.adaptivity_plots import (
     heat_map_figure,
     num_chords,
     num_tests,
-    region_curves_figure,
 )
 from icpe.evaluate.plots import Figure
 from icpe.studies import digits, digits_scores, paper_values
 from icpe.studies.digits import DigitsSetup
+from icpe.studies.digits_figures import NAMES, accuracy_figure
+from icpe.studies.figures import named
 from icpe.studies.models import Bench, OutOfTimeError
 from icpe.studies.study import (
     AbstractMeasure,
@@ -41,17 +42,6 @@ from icpe.studies.tables import (
 )
 
 PAPERS, OURS = "12 queries, frozen classifier", "no patch twice, our inference net"
-NAMES = {
-    "ours": "ours",
-    "ours-greedy-entropy": "greedy entropy, our inference net",
-    "ours-fixed-order": "best fixed order, our inference net",
-    "ours-uniform": "uniform, our inference net",
-    "paper": "paper's ICPE",
-    "paper-frugal": "paper's ICPE, sparing",
-    "fixed-order": "best fixed order, frozen classifier",
-    "deep-cmab": "Deep CMAB",
-    "uniform": "uniform, frozen classifier",
-}
 _ADAPTIVE = ("ours", "paper", "deep-cmab", "uniform")
 _SHOWN_BUDGETS = (5, 7, 10, 12)
 _TRAIN = {
@@ -306,17 +296,12 @@ def _figures(results: Results) -> dict[str, Figure]:
     if not curves:
         return {}
     by_price = (results.first(OURS, "ours") or {}).get("by_price")
-    drawn = {"ours, stopping by itself": by_price} if by_price else {}
-    drawn |= {NAMES[name]: curves[name] for name in NAMES if name in curves}
-    dashed = [NAMES[name] for name in NAMES if not name.startswith("ours")]
-    figures = {
-        "digits-accuracy": region_curves_figure(
-            drawn, limit=_limit(results), dashed=dashed
-        )
-    }
+    lines = {"ours-stopping": by_price} if by_price else {}
+    lines |= {name: curves[name] for name in NAMES if name in curves}
+    figures = named(accuracy_figure(lines, _limit(results)), "digits-accuracy")
     p_values = _p_values(curves)
     if p_values:
         classes = [str(number) for number in range(10)]
         figures["digits-tests"] = heat_map_figure(p_values, classes)
-        figures["digits-chords"] = chord_figure(p_values, classes)
+        figures |= named(chord_figure(p_values, classes), "digits-chords")
     return figures
