@@ -1,13 +1,14 @@
-"""The optimizer of both learners: Adam, with a step size that falls at the end."""
+"""How weights move: Adam, whose step size falls at the end, and their average."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
 from icpe.learn.config import TrainConfig
 from icpe.learn.paper.config import PaperConfig
-from icpe.types import PyTree
+from icpe.types import PyTree, Scalar
 
 
 def adam(
@@ -36,3 +37,12 @@ def _falling(config: TrainConfig | PaperConfig, count) -> Float[Array, "*batch"]
 def parameters(nets: PyTree) -> PyTree:
     """What is optimized."""
     return eqx.filter(nets, eqx.is_inexact_array)
+
+
+def polyak(averaged: PyTree, nets: PyTree, rate: Scalar | float) -> PyTree:
+    """Moves the average a share of the way towards the networks."""
+    return jax.tree.map(
+        lambda old, new: old + rate * (new - old) if eqx.is_array(old) else old,
+        averaged,
+        nets,
+    )

@@ -16,7 +16,7 @@ from icpe.explorers.neural import NeuralExplorer
 from icpe.learn.behavior import BehaviorExplorer, draw_points, ignore_stop_probability
 from icpe.learn.config import TrainConfig
 from icpe.learn.losses import gain_targets, inference_loss, query_loss
-from icpe.learn.optimizer import adam, parameters
+from icpe.learn.optimizer import adam, parameters, polyak
 from icpe.learn.replay import Experience, Replay
 from icpe.rollout import rollout
 from icpe.tasks.base import AbstractTaskFamily
@@ -163,7 +163,7 @@ class UniversalLearner(eqx.Module):
             gradient, optimizer, parameters(nets)
         )
         nets = eqx.apply_updates(nets, updates)
-        averaged = _polyak(averaged, nets, self.config.target_rate)
+        averaged = polyak(averaged, nets, self.config.target_rate)
         losses["grad_norm"] = optax.tree.norm(gradient)
         return (nets, averaged, optimizer), losses
 
@@ -182,11 +182,3 @@ class UniversalLearner(eqx.Module):
 
 def _mean(losses) -> Float[Array, ""]:
     return jnp.sum(losses.total) / jnp.maximum(jnp.sum(losses.weight), 1.0)
-
-
-def _polyak(averaged: ExplorerNets, nets: ExplorerNets, rate: float) -> ExplorerNets:
-    return jax.tree.map(
-        lambda old, new: old + rate * (new - old) if eqx.is_array(old) else old,
-        averaged,
-        nets,
-    )

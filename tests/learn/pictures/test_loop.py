@@ -10,7 +10,7 @@ import pytest
 
 from icpe.exceptions import TrainingDivergedError
 from icpe.learn.pictures import loop
-from icpe.learn.pictures.loop import descend, optimizer, polyak, run_updates
+from icpe.learn.pictures.loop import descend, optimizer, run_updates
 
 
 class Point(eqx.Module):
@@ -80,8 +80,3 @@ def test_a_loss_that_is_not_finite_ends_it_with_an_error():
 
     with pytest.raises(TrainingDivergedError, match="learning_rate"):
         run_updates(diverging, jnp.zeros(()), 5, key=jr.key(0), label="bad")
-
-
-def test_the_average_moves_a_share_of_the_way():
-    moved = polyak(Point(jnp.zeros(2)), Point(jnp.array([1.0, 4.0])), 0.25)
-    assert moved.x.tolist() == [0.25, 1.0]

@@ -10,13 +10,8 @@ import jax.random as jr
 import numpy as np
 import optax
 
-from icpe.learn.pictures.loop import (
-    Trained,
-    descend,
-    optimizer,
-    polyak,
-    run_updates,
-)
+from icpe.learn.optimizer import polyak
+from icpe.learn.pictures.loop import Trained, descend, optimizer, run_updates
 from icpe.nets.pictures import PictureClassifier
 from icpe.progress import AbstractProgress
 from icpe.tasks.patches import Patches

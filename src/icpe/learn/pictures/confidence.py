@@ -29,13 +29,8 @@ from icpe.explorers.pictures.choosers import best_allowed
 from icpe.explorers.pictures.classified import picture_layout
 from icpe.explorers.stopping import random_query
 from icpe.learn.behavior import TrainingPoint
-from icpe.learn.pictures.loop import (
-    Trained,
-    descend,
-    optimizer,
-    polyak,
-    run_updates,
-)
+from icpe.learn.optimizer import polyak
+from icpe.learn.pictures.loop import Trained, descend, optimizer, run_updates
 from icpe.nets.pictures import MaskedPictureNet, PictureClassifier, seen_picture
 from icpe.nets.tokens import Summary
 from icpe.progress import AbstractProgress

@@ -108,12 +108,3 @@ def descend(net: PyTree, direction: PyTree, peak: float, step, fraction) -> PyTr
     return eqx.apply_updates(
         net, jax.tree.map(lambda d: -peak * rise * fall * d, direction)
     )
-
-
-def polyak(averaged: PyTree, net: PyTree, rate) -> PyTree:
-    """Moves the average a step towards the network."""
-    return jax.tree.map(
-        lambda old, new: old + rate * (new - old) if eqx.is_array(old) else old,
-        averaged,
-        net,
-    )
