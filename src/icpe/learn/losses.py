@@ -6,11 +6,11 @@ queries were made. D_t is the history at position t.
 
 import equinox as eqx
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.explorers.networks import Estimates
 from icpe.learn.replay import Experience
+from icpe.learn.returns import lambda_returns
 from icpe.tasks.base import TaskSpec
 
 _NOISE_FLOOR = 0.02
@@ -104,7 +104,7 @@ def gain_targets(
     trace = jnp.where(next_follows & ~ended, trace_decay, 0.0)
     next_value = jnp.where(ended, stop_value[1:], value[1:])
     cost = experience.price * spec.cost_array[jnp.maximum(queries, 0)]
-    returns = _discounted_sum((1.0 - trace) * next_value - cost, trace)
+    returns = lambda_returns(-cost, next_value, trace)
     taken = jnp.take_along_axis(
         target.gain[:-1], jnp.maximum(queries, 0)[:, None], axis=1
     )[:, 0]
@@ -120,16 +120,3 @@ def _greedy_query(
     if masks is None:
         return jnp.argmax(gain, axis=1), jnp.ones(gain.shape[0], bool)
     return jnp.argmax(jnp.where(masks, gain, -jnp.inf), axis=1), jnp.any(masks, axis=1)
-
-
-def _discounted_sum(
-    x: Float[Array, "steps"], discount: Float[Array, "steps"]
-) -> Float[Array, "steps"]:
-    """G_t = x_t + discount_t * G_{t+1}, with G = 0 after the end."""
-
-    def combine(later, earlier):
-        (x_later, d_later), (x_now, d_now) = later, earlier
-        return x_now + d_now * x_later, d_now * d_later
-
-    sums, _ = lax.associative_scan(combine, (x, discount), reverse=True)
-    return sums

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import optax
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool
 
 from icpe.explorers.pictures import (
     AbstractChooser,
@@ -30,6 +30,7 @@ from icpe.explorers.pictures.classified import picture_layout
 from icpe.explorers.stopping import random_query
 from icpe.learn.behavior import TrainingPoint
 from icpe.learn.optimizer import polyak
+from icpe.learn.pictures.confidence_loss import Memory, seen_along, value_loss
 from icpe.learn.pictures.loop import Trained, descend, optimizer, run_updates
 from icpe.nets.pictures import MaskedPictureNet, PictureClassifier, seen_picture
 from icpe.nets.tokens import Summary
@@ -102,14 +103,6 @@ class ConfidenceConfig:
             check_between(name, getattr(self, name), 0.0, 1.0)
         check_between("exploration_high", self.exploration_high, 0.0, 1.0)
         check_between("exploration_low", self.exploration_low, 1e-6, 1.0)
-
-
-class Memory(eqx.Module):
-    """Episodes, and the classifier's probability of the truth along them."""
-
-    queries: Int[Array, "*episodes steps"]
-    outcomes: Float[Array, "*episodes steps+1 outcome"]
-    confidence: Float[Array, "*episodes steps+1"]
 
 
 class _State(eqx.Module):
@@ -191,10 +184,20 @@ def fit_confidence(
         index = jr.randint(sample_key, (config.minibatch_size,), 0, filled)
         batch = jax.tree.map(lambda ring: ring[index], memory)
         drop_keys = jr.split(drop_key, config.minibatch_size)
-        loss_fn = lambda net: value_loss(  # noqa: E731
-            net, state.averaged, batch, family.spec.num_queries, config, keys=drop_keys
-        )
-        loss, gradient = eqx.filter_value_and_grad(loss_fn)(state.net)
+
+        def loss_of(net: MaskedPictureNet) -> Scalar:
+            return value_loss(
+                net,
+                state.averaged,
+                batch,
+                family.spec.num_queries,
+                discount=config.discount,
+                trace_decay=config.trace_decay,
+                thompson=config.thompson,
+                keys=drop_keys,
+            )
+
+        loss, gradient = eqx.filter_value_and_grad(loss_of)(state.net)
         direction, adam_state = adam.update(gradient, state.optimizer)
         net = descend(state.net, direction, config.learning_rate, step, fraction)
         averaged = polyak(state.averaged, net, config.target_rate)
@@ -261,86 +264,3 @@ def play(
             seen, transcript.ending.hypothesis
         ),
     )
-
-
-def seen_along(
-    queries: Int[Array, "steps"],
-    outcomes: Float[Array, "steps+1 outcome"],
-    num_queries: int,
-) -> Summary:
-    """What was seen before each query and after the last."""
-    query = jnp.concatenate(
-        [jnp.zeros((1, num_queries)), jax.nn.one_hot(queries, num_queries)]
-    )
-    return Summary(
-        counts=jnp.cumsum(query, axis=0),
-        sums=jnp.cumsum(query[:, :, None] * outcomes[:, None, :], axis=0),
-    )
-
-
-def value_loss(
-    net: MaskedPictureNet,
-    averaged: MaskedPictureNet,
-    batch: Memory,
-    num_queries: int,
-    config: ConfidenceConfig,
-    *,
-    keys,
-) -> Float[Array, ""]:
-    """Mean squared error of the values of the tiles that were uncovered."""
-
-    def one(episode: Memory, key: PRNGKey):
-        seen = seen_along(episode.queries, episode.outcomes, num_queries)
-        if config.thompson:
-            rate_key, drop_key = jr.split(key)
-            rate = jr.uniform(rate_key)
-            drop_keys = jr.split(drop_key, episode.confidence.shape[0])
-            online = jax.vmap(lambda s, k: net(s, dropout=rate, key=k))(seen, drop_keys)
-        else:
-            online = jax.vmap(net)(seen)
-        rewards = jnp.diff(episode.confidence)
-        targets = rewards
-        if config.discount:
-            targets = lambda_returns(
-                episode.queries,
-                rewards,
-                lax.stop_gradient(online),
-                jax.vmap(averaged)(seen),
-                discount=config.discount,
-                trace_decay=config.trace_decay,
-            )
-        chosen = jnp.take_along_axis(online[:-1], episode.queries[:, None], axis=1)
-        return jnp.mean(jnp.square(chosen[:, 0] - targets))
-
-    return jnp.mean(jax.vmap(one)(batch, keys))
-
-
-def lambda_returns(
-    queries: Int[Array, "steps"],
-    rewards: Float[Array, "steps"],
-    online: Float[Array, "steps+1 queries"],
-    target: Float[Array, "steps+1 queries"],
-    *,
-    discount: float,
-    trace_decay: float,
-) -> Float[Array, "steps"]:
-    """Watkins lambda-returns with double Q over one episode of known length.
-
-    G_t = r_t + discount * ((1 - l_t) V_{t+1} + l_t G_{t+1}), with l_t = trace_decay
-    where the next query is the greedy one and 0 elsewhere; V = 0 after the last.
-    """
-    greedy = jnp.argmax(online, axis=1)
-    value = jnp.take_along_axis(target, greedy[:, None], axis=1)[:, 0]
-    value = value.at[-1].set(0.0)
-    follows = jnp.append(queries[1:] == greedy[1:-1], False)
-    trace = jnp.where(follows, trace_decay, 0.0)
-
-    def backward(later, given):
-        reward, value, trace = given
-        now = reward + discount * ((1.0 - trace) * value + trace * later)
-        return now, now
-
-    _, returns = lax.scan(
-        backward, jnp.zeros(()), (rewards, value[1:], trace), reverse=True
-    )
-    return returns
