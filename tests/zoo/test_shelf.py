@@ -7,24 +7,23 @@ from icpe.artifact import read_card
 from icpe.certificate import Certificate
 from icpe.exceptions import UnknownNameError
 
-LARGEST_FILE, LARGEST_FILE_OF_PICTURES, LARGEST_ZOO = 3_000_000, 4_000_000, 25_000_000
-NOISELESS = ("binary-search", "deterministic-bandit", "magic-chain", "magic-room")
+LARGEST_ZOO = 25_000_000
 NAMES = zoo.names()
 
 
-def test_the_zoo_has_explorers_and_is_small():
+def test_the_zoo_has_explorers_and_is_small(script):
     sizes = {name: zoo.path(name).stat().st_size for name in NAMES}
     assert {"binary-search-8", "gaussian-bandit-4"} <= set(NAMES)
     assert sum(sizes.values()) <= LARGEST_ZOO
-    assert sizes.pop("digits") <= LARGEST_FILE_OF_PICTURES
-    assert max(sizes.values()) <= LARGEST_FILE
+    assert sizes.pop("digits") <= script.LARGEST_SIZE_OF_PICTURES
+    assert max(sizes.values()) <= script.LARGEST_SIZE
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_explorer_is_certified_as_promised(name):
+def test_every_explorer_is_certified_as_promised(name, script):
     document = read_card(zoo.path(name))
     card = zoo.card(name)
-    noiseless = document["family"]["name"] in NOISELESS
+    noiseless = document["family"]["name"] in script.NOISELESS
     assert card.certified_error_prob <= (0.01 if noiseless else 0.1)
     assert card.confidence >= 0.95
     (record,) = document["certificates"]  # the first attempt passed

@@ -1,8 +1,6 @@
 """What `benchmarks/ship.py` lets into the zoo."""
 
 import dataclasses
-import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,17 +16,6 @@ from icpe.nets.transformer import TransformerConfig
 from icpe.tasks import make
 from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_artifacts import guesser
-
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "ship.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("ship", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_training_command_says_what_differs_from_the_preset(script):
