@@ -148,7 +148,6 @@ DETERMINISTIC_DISTINCT = 0.995
 MAGIC_ACTION_ACCURACY = 0.9
 """Target of the magic action: fewer queries than I-IDS with this accuracy."""
 
-CHAIN_BAYES = {4: 3.71, 5: 3.82, 6: 4.05, 7: 4.33, 8: 4.59, 9: 4.89}
 CHAIN_MARGIN = 0.02
 """Target of the magic chain: the Bayes dynamic program at equal accuracy, plus this
 share."""

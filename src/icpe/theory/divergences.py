@@ -32,20 +32,6 @@ def kl_gaussian(mean_p: Numbers, mean_q: Numbers, noise: Numbers | float) -> Num
     return 0.5 * ((mean_p - mean_q) / noise) ** 2
 
 
-def kl_gaussian_full(
-    mean_p: Numbers, std_p: Numbers, mean_q: Numbers, std_q: Numbers
-) -> Numbers:
-    """KL(N(mean_p, std_p^2), N(mean_q, std_q^2)), both parameters different.
-
-    log(std_q/std_p) + (std_p^2 + (mean_p-mean_q)^2) / (2 std_q^2) - 1/2, arranged so
-    that nearly equal deviations do not cancel.
-    """
-    ratio = (std_p / std_q) ** 2
-    excess = (std_p - std_q) * (std_p + std_q) / std_q**2
-    spread = _divergence(jnp.ones_like(ratio), ratio, -excess)
-    return 0.5 * spread + 0.5 * ((mean_p - mean_q) / std_q) ** 2
-
-
 def kl_error_prob(error_prob: Numbers | float) -> Float[Array, "*shape"]:
     """kl(1 - delta, delta) = (1 - 2 delta) log((1 - delta) / delta).
 

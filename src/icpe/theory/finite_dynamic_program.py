@@ -18,7 +18,6 @@ from jaxtyping import Float
 
 from icpe.exceptions import InvalidParameterError
 from icpe.theory.finite_model import FiniteModel
-from icpe.theory.frontier import Frontier
 from icpe.types import STOP, check_at_least, check_positive
 
 Counts = tuple[int, ...]
@@ -138,21 +137,6 @@ def solve_error_prob(
             accurate = middle
         else:
             cheap = middle
-
-
-def finite_frontier(
-    model: FiniteModel,
-    prices: Float[np.ndarray, "prices"],
-    max_queries: int,
-    costs: Sequence[float] | None = None,
-) -> Frontier:
-    """Accuracy and mean cost of the optimum at each price."""
-    solutions = [solve_price(model, price, max_queries, costs) for price in prices]
-    return Frontier(
-        prices=np.asarray(prices, float),
-        mean_cost=np.array([solution.mean_cost for solution in solutions]),
-        accuracy=np.array([solution.accuracy for solution in solutions]),
-    )
 
 
 class _Value(NamedTuple):
