@@ -6,24 +6,26 @@ from icpe.exceptions import UnknownNameError, did_you_mean
 from icpe.studies import (
     ablation,
     any_error_prob,
-    bandit_variations,
     binary_search,
     deterministic_bandits,
+    distribution_shift,
     feedback_graphs,
     finite_sample,
     magic_action,
     magic_chain,
     magic_room,
     pixel_sampling,
+    policy_statistics,
     stochastic_bandits,
+    stochastic_bandits_budget,
 )
 from icpe.studies.study import Size, Study
 
 _STUDIES: dict[str, Callable[[Size], Study]] = {
     "stochastic-bandits": stochastic_bandits.make,
-    "stochastic-bandits-budget": bandit_variations.make_budget,
-    "distribution-shift": bandit_variations.make_shift,
-    "policy-statistics": bandit_variations.make_policy,
+    "stochastic-bandits-budget": stochastic_bandits_budget.make,
+    "distribution-shift": distribution_shift.make,
+    "policy-statistics": policy_statistics.make,
     "deterministic-bandits": deterministic_bandits.make,
     "magic-action": magic_action.make,
     "regret": magic_action.make_regret,
