@@ -170,6 +170,7 @@ BAD_INPUT = {
         "--out no/such/folder/x.safetensors cannot be written: there is no folder",
     ),
     "a folder for a file": (f"{TRAIN} --out src", "src is a folder, not a file"),
+    "this folder for a file": (f"{TRAIN} --out .", "--out . cannot be written: . is a"),
     "an unknown family": ("train chess --out x", "no family 'chess'"),
     "an unknown parameter": (f"{TRAIN} --out x --family.arms 3", "no parameter 'arms'"),
     "an unknown setting": (

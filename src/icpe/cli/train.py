@@ -80,6 +80,7 @@ def run(args: Args) -> int:
 
     check_seed(args.seed)
     check_at_least("--calibration-episodes", args.calibration_episodes, 1)
+    _check_out(args.out)
     checkpoint = checkpoint_path(args.out)
     options = FitOptions(
         checkpoint=checkpoint,
@@ -89,7 +90,7 @@ def run(args: Args) -> int:
         metrics=metrics_path(args.out),
     )
     family = build_family(args.family, args.settings)
-    _check_files(args, checkpoint)
+    _check_checkpoint(args, checkpoint)
     earlier = None
     if args.start_from is not None:
         earlier = Artifact.load(readable_file(args.start_from))
@@ -168,16 +169,20 @@ def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
     return values
 
 
-def _check_files(args: Args, checkpoint: Path) -> None:
+def _check_out(out: Path) -> None:
     """Finds out before training what would go wrong after it."""
     from icpe.files import check_writable
 
     try:
-        check_writable(args.out)
+        check_writable(out)
     except OSError as error:
         raise InvalidParameterError(
-            f"--out {args.out} cannot be written: {error}."
+            f"--out {out} cannot be written: {error}."
         ) from error
+
+
+def _check_checkpoint(args: Args, checkpoint: Path) -> None:
+    """What lies beside the file must be what is asked for."""
     if checkpoint.exists() and not args.resume:
         raise CheckpointError(
             f"{checkpoint} holds an unfinished training; add --resume to go on with "
