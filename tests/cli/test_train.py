@@ -93,14 +93,14 @@ def test_ctrl_c_says_how_to_resume_and_resuming_gives_the_same_bits(
     words = f"{TRAIN} --out {path}"
     with monkeypatch.context() as patch:
         patch.setattr(terminal, "progress_meter", lambda: Interrupting("training"))
-        called = icpe(words)
+        called = icpe(f"{words} --overwrite")
     assert called.status == 130
     assert called.err == (
         f"icpe: Interrupted after 2 of 4 iterations; the training is kept in "
         f"{path}.checkpoint: give the same command with --resume to go on.\n"
     )
     assert path.read_text() == "what was there before"
-    refused = icpe(words)
+    refused = icpe(f"{words} --overwrite")
     assert refused.status == 2
     assert "add --resume to go on with it, or remove it to start again" in refused.err
     other = icpe(f"{words} --resume --train.learning-rate 0.1")
@@ -152,6 +152,7 @@ def test_a_trained_explorer_can_be_tuned_further(trained, icpe, tmp_path):
     changed = zip(weights(path), weights(tuned), strict=True)
     assert any(np.any(one != other) for one, other in changed)
 
+    words += " --overwrite"
     misfit = icpe(f"{words} --out {tuned} --from {path} --train.width 8")
     assert misfit.status == 2
     assert "their width is 4, and 8 is asked for" in misfit.err
@@ -217,6 +218,21 @@ def test_bad_input_is_one_sentence_before_any_training(
     assert called.err.startswith("icpe: ") and called.err.count("\n") == 1
     assert part in called.err
     assert {p.name for p in tmp_path.iterdir()} <= {"src", "cache"}
+
+
+def test_a_file_that_is_there_is_replaced_only_when_told_so(icpe, tmp_path):
+    path = tmp_path / "trained.safetensors"
+    path.write_text("trained for hours")
+    called = icpe(f"{TRAIN} --out {path}")
+    assert called.status == 2
+    assert called.err == (
+        f"icpe: --out {path} exists; choose a new name, or add --overwrite to replace "
+        "it.\n"
+    )
+    assert path.read_text() == "trained for hours"
+    assert "There is no checkpoint" in icpe(f"{TRAIN} --out {path} --resume").err
+    impossible = icpe(f"{TRAIN} --out {path} --overwrite --train.width 0")
+    assert "width must be" in impossible.err
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,31 @@ def test_the_zoo_is_listed_with_what_one_may_ask(icpe):
 
 def test_one_explorer_is_copied_to_a_file(icpe, tmp_path):
     copy = tmp_path / "mine.safetensors"
-    (card,) = icpe(f"zoo {NAME} --out {copy} --json").json
+    called = icpe(f"zoo {NAME} --out {copy} --json")
+    (card,) = called.json
     assert card["name"] == NAME
+    assert called.err == f"{NAME} copied to {copy}\n"
     assert copy.read_bytes() == zoo.path(NAME).read_bytes()
     assert "--out needs the NAME" in icpe(f"zoo --out {copy}").err
     called = icpe(f"zoo {NAME} --out {tmp_path}/no/folder.safetensors")
     assert called.status == 2
     assert "cannot be written" in called.err
+
+
+def test_a_file_that_is_there_is_replaced_only_when_told_so(icpe, tmp_path):
+    copy = tmp_path / "mine.safetensors"
+    copy.write_text("certified with much work")
+    called = icpe(f"zoo {NAME} --out {copy}")
+    assert (called.status, called.out) == (2, "")
+    assert called.err == (
+        f"icpe: --out {copy} exists; choose a new name, or add --overwrite to replace "
+        "it.\n"
+    )
+    assert copy.read_text() == "certified with much work"
+    called = icpe(f"zoo {NAME} --out {copy} --overwrite")
+    assert called.status == 0
+    assert called.out.startswith(f"{NAME} copied to {copy}\n")
+    assert copy.read_bytes() == zoo.path(NAME).read_bytes()
 
 
 def test_a_name_is_an_explorer_alone_beside_a_baseline_and_inside_another():

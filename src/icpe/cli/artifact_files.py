@@ -8,7 +8,13 @@ import os
 from pathlib import Path
 
 from icpe import zoo
-from icpe.exceptions import UnknownNameError, UnsupportedError, did_you_mean
+from icpe.exceptions import (
+    InvalidParameterError,
+    UnknownNameError,
+    UnsupportedError,
+    did_you_mean,
+)
+from icpe.files import check_writable
 
 
 def file_named(word: str) -> Path | None:
@@ -49,3 +55,22 @@ def changeable_file(word: str) -> Path:
             f"with icpe zoo {word} --out FILE."
         )
     return path
+
+
+def check_out(out: Path, *, overwrite: bool) -> None:
+    """Finds out before any work whether a trained explorer may be written to a file.
+
+    Raises:
+        InvalidParameterError: it cannot be written, or it is there already, perhaps
+            with certificates and attempts at them, and is not to be replaced.
+    """
+    try:
+        check_writable(out)
+    except OSError as error:
+        raise InvalidParameterError(
+            f"--out {out} cannot be written: {error}."
+        ) from error
+    if out.exists() and not overwrite:
+        raise InvalidParameterError(
+            f"--out {out} exists; choose a new name, or add --overwrite to replace it."
+        )

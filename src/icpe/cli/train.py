@@ -36,6 +36,8 @@ class Args:
     """The family to train for; `icpe tasks` lists them."""
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
     """Where the explorer is written when all is done."""
+    overwrite: bool = False
+    """Replace FILE if it is there already, with its certificates."""
     learner: Annotated[
         Literal["universal", "paper"], tyro.conf.arg(metavar="universal|paper")
     ] = "universal"
@@ -69,7 +71,7 @@ class Args:
 def run(args: Args) -> int:
     """Trains, measures, saves."""
     from icpe.artifact import Artifact
-    from icpe.cli.artifact_files import readable_file
+    from icpe.cli.artifact_files import check_out, readable_file
     from icpe.cli.card import print_card
     from icpe.cli.families import build_family
     from icpe.cli.runtime import keep_compiled_programs
@@ -80,7 +82,8 @@ def run(args: Args) -> int:
 
     check_seed(args.seed)
     check_at_least("--calibration-episodes", args.calibration_episodes, 1)
-    _check_out(args.out)
+    # A training that is resumed was allowed to write there when it began.
+    check_out(args.out, overwrite=args.overwrite or args.resume)
     checkpoint = checkpoint_path(args.out)
     options = FitOptions(
         checkpoint=checkpoint,
@@ -167,18 +170,6 @@ def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
             )
         values[name] = convert(f"--train.{name}", word, hints[name])
     return values
-
-
-def _check_out(out: Path) -> None:
-    """Finds out before training what would go wrong after it."""
-    from icpe.files import check_writable
-
-    try:
-        check_writable(out)
-    except OSError as error:
-        raise InvalidParameterError(
-            f"--out {out} cannot be written: {error}."
-        ) from error
 
 
 def _check_checkpoint(args: Args, checkpoint: Path) -> None:

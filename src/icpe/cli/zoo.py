@@ -1,6 +1,7 @@
 """`icpe zoo`: the trained explorers that come with icpe."""
 
 import dataclasses
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,8 @@ class Args:
         Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
     ] = None
     """Copy it to FILE, to fine-tune it or to certify something else."""
+    overwrite: bool = False
+    """Replace FILE if it is there already, with its certificates."""
     json: bool = False
     """Print a JSON list, one object per explorer."""
     seed: Seed = 0
@@ -40,7 +43,9 @@ def run(args: Args) -> int:
     names = zoo.names() if args.name is None else (args.name,)
     cards = [zoo.card(name) for name in names]
     if args.out is not None:
-        _copy(args.name, args.out)
+        _copy(args.name, args.out, overwrite=args.overwrite)
+        told = sys.stderr if args.json else sys.stdout
+        print(f"{args.name} copied to {args.out}", file=told)
     if args.json:
         print_json([card.to_dict() for card in cards])
     else:
@@ -48,24 +53,20 @@ def run(args: Args) -> int:
     return 0
 
 
-def _copy(name: str | None, out: Path) -> None:
+def _copy(name: str | None, out: Path, *, overwrite: bool) -> None:
     import shutil
 
     from icpe import zoo
+    from icpe.cli.artifact_files import check_out
     from icpe.exceptions import InvalidParameterError
-    from icpe.files import check_writable, replacing
+    from icpe.files import replacing
 
     if name is None:
         raise InvalidParameterError(
             "--out needs the NAME of the explorer to copy; choose one of "
             f"{', '.join(zoo.names())}."
         )
-    try:
-        check_writable(out)
-    except OSError as error:
-        raise InvalidParameterError(
-            f"--out {out} cannot be written: {error}."
-        ) from error
+    check_out(out, overwrite=overwrite)
     with replacing(out) as temporary:
         shutil.copyfile(zoo.path(name), temporary)
 
