@@ -172,3 +172,17 @@ def check_writable(path: Path) -> None:
         raise FileNotFoundError(f"there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(f"the folder {path.parent} cannot be written to")
+
+
+def check_folder(folder: Path) -> None:
+    """Makes a folder; raises OSError now if files could not be written to it later."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file, not a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OSError(
+            f"the folder cannot be made or written to ({error.strerror})"
+        ) from error

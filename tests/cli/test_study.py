@@ -40,3 +40,15 @@ def test_bad_requests_are_answered_in_one_sentence(icpe, tmp_path, words, senten
     called = icpe(f"{words} --out {tmp_path}")
     assert called.status == 2
     assert sentence in called.err and called.err.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_any_cell(icpe, tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder, reason in (
+        ("/proc/x", "the folder cannot be made or written to"),
+        (tmp_path / "file", "is a file, not a folder"),
+    ):
+        called = icpe(f"study run binary-search --out {folder} --cells K=8/limit")
+        assert called.status == 2
+        assert called.err.startswith(f"icpe: --out {folder} cannot hold results: ")
+        assert reason in called.err and called.err.count("\n") == 1

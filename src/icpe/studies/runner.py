@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from icpe.artifact import provenance
-from icpe.exceptions import IcpeError, UnknownNameError
-from icpe.files import replacing
+from icpe.exceptions import IcpeError, InvalidParameterError, UnknownNameError
+from icpe.files import check_folder, replacing
 from icpe.learn.presets import Preset
 from icpe.progress import AbstractProgress, LineProgress
 from icpe.studies.durations import parse_duration
@@ -105,6 +105,7 @@ def run_study(
 
     Raises:
         UnknownNameError: the selection fits no cell.
+        InvalidParameterError: results cannot be written to the folder.
         DataError: a result that is already there is damaged.
     """
     cells = (selection or Selection()).of(study)
@@ -119,6 +120,7 @@ def run_study(
         if time.monotonic() >= deadline:
             left.append(cell.name)
             continue
+        _check_out(out)
         say(f"{label} ...")
         start = time.monotonic()
         try:
@@ -135,6 +137,16 @@ def run_study(
             done.append(cell.name)
             say(f"{label}: done in {seconds:.1f} s")
     return Outcome(tuple(done), tuple(skipped), tuple(failed), tuple(left))
+
+
+def _check_out(out: Path) -> None:
+    """Finds out before a cell begins what would go wrong after it."""
+    try:
+        check_folder(out)
+    except OSError as error:
+        raise InvalidParameterError(
+            f"--out {out} cannot hold results: {error}; choose another folder."
+        ) from error
 
 
 def _write(
