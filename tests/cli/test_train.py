@@ -7,11 +7,12 @@ import jax
 import numpy as np
 import pytest
 
+from icpe import workflow
 from icpe.artifact import Artifact
 from icpe.cli import terminal
 from icpe.cli.main import main
 from icpe.cli.train import parse_duration, read_settings
-from icpe.exceptions import InvalidParameterError, UnknownNameError
+from icpe.exceptions import IcpeError, InvalidParameterError, UnknownNameError
 from icpe.learn.config import TrainConfig
 from icpe.progress import AbstractProgress
 
@@ -301,3 +302,47 @@ def test_settings_of_one_learner_are_unknown_to_the_other(icpe, tmp_path):
         )
         assert called.status == 2
         assert "Training has no setting" in called.err
+
+
+@pytest.fixture
+def no_training(monkeypatch):
+    """Tells what would be trained for, instead of training."""
+
+    def train(family, config, *rest, **options):
+        raise IcpeError(f"Trained for {config.objective}.")
+
+    monkeypatch.setattr(workflow, "train", train)
+
+
+@pytest.mark.parametrize(
+    "words, request_",
+    [
+        ("gaussian-bandit", "error_prob=0.1"),
+        ("gaussian-bandit --train.error-prob 0.2", "error_prob=0.2"),
+        ("gaussian-bandit --train.budget 7", "budget=7"),
+        ("binary-search", "error_prob=0.01"),
+        ("deterministic-bandit --family.num-arms 4", "budget=4"),
+        ("deterministic-bandit --train.error-prob 0.2", "error_prob=0.2"),
+    ],
+)
+def test_the_papers_learner_says_what_it_trains_for_before_it_begins(
+    icpe, tmp_path, no_training, words, request_
+):
+    out = tmp_path / "paper.safetensors"
+    called = icpe(f"train {words} --learner paper --preset cpu --out {out}")
+    assert called.err.splitlines() == [
+        f"icpe: Training for {request_} alone; --train.error-prob P or "
+        "--train.budget N asks for another request.",
+        f"icpe: Trained for {request_}.",
+    ]
+
+
+def test_two_requests_are_one_too_many_for_the_papers_learner(
+    icpe, tmp_path, no_training
+):
+    called = icpe(
+        "train gaussian-bandit --learner paper --train.error-prob 0.1 --train.budget 9 "
+        f"--out {tmp_path / 'x'}"
+    )
+    assert called.status == 2
+    assert "--train.error-prob cannot be combined with --train.budget" in called.err

@@ -27,9 +27,9 @@ class Args:
 
     Set the parameter x of the family by --family.x VALUE, and the setting x of the
     training by --train.x VALUE. The paper's learner trains for one request:
-    --learner paper --train.error-prob P, or --train.budget N. Ctrl-C, like the time
-    limit, leaves a checkpoint beside the file; the same command with --resume goes on
-    from there.
+    --learner paper --train.error-prob P, or --train.budget N; if both are left out, it
+    takes the one of the preset and says which. Ctrl-C, like the time limit, leaves a
+    checkpoint beside the file; the same command with --resume goes on from there.
     """
 
     family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
@@ -98,6 +98,8 @@ def run(args: Args) -> int:
     if args.start_from is not None:
         earlier = Artifact.load(readable_file(args.start_from))
     config = build_config(args, family, earlier)
+    if args.learner == "paper":
+        _say_what_for(config)
     keep_compiled_programs()
     try:
         artifact, stopped = train(
@@ -146,6 +148,8 @@ def build_config(args: Args, family, earlier):
     else:
         config = preset(name, family)
     changes = read_settings(type(config), args.train_settings)
+    if args.learner == "paper":
+        changes = _for_one_request(changes)
     return dataclasses.replace(config, **changes, seed=args.seed)
 
 
@@ -170,6 +174,26 @@ def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
             )
         values[name] = convert(f"--train.{name}", word, hints[name])
     return values
+
+
+def _for_one_request(changes: dict) -> dict:
+    """The changes, where an error probability stands in for a budget of the preset."""
+    if "error_prob" not in changes:
+        return changes
+    if changes.get("budget"):
+        raise InvalidParameterError(
+            "--train.error-prob cannot be combined with --train.budget, since the "
+            "paper's learner trains for one request; leave one of them out."
+        )
+    return {**changes, "budget": 0}
+
+
+def _say_what_for(config) -> None:
+    print(
+        f"icpe: Training for {config.objective} alone; --train.error-prob P or "
+        "--train.budget N asks for another request.",
+        file=sys.stderr,
+    )
 
 
 def _check_checkpoint(args: Args, checkpoint: Path) -> None:
