@@ -11,6 +11,15 @@ def test_studies_are_listed_with_their_cells(icpe, tmp_path):
     assert "binary-search" in icpe(f"study list --out {tmp_path}").out
 
 
+def test_a_seed_changes_nothing_and_a_run_says_so(icpe, tmp_path):
+    called = icpe(f"study list --seed 1 --out {tmp_path}")
+    assert (called.status, called.err) == (0, "")
+    words = f"study run binary-search --sizes tiny --out {tmp_path} --cells K=4/limit"
+    called = icpe(f"{words} --seed 1")
+    assert called.status == 0
+    assert "--seed 1 is not used, since cells have seeds of their own" in called.err
+
+
 def test_a_study_is_run_and_reported(icpe, tmp_path):
     words = f"binary-search --sizes tiny --out {tmp_path}"
     called = icpe(f"study run {words} --cells K=4/limit K=8/limit --json")

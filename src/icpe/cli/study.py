@@ -65,6 +65,10 @@ class Args:
     """tiny: all parts in minutes, at sizes that say nothing."""
     json: bool = False
     """Print one line of JSON."""
+    seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = (
+        None
+    )
+    """Not used; accepted by every command. Cells have seeds of their own: --seeds."""
 
 
 def run(args: Args) -> int:
@@ -124,6 +128,12 @@ def _run(args: Args, studies) -> int:
     from icpe.studies.runner import Selection, run_study, summary
 
     _check_seeds(args, studies)
+    if args.seed is not None:
+        print(
+            f"icpe: --seed {args.seed} is not used, since cells have seeds of their "
+            "own; --seeds chooses among them.",
+            file=sys.stderr,
+        )
     deadline = time.monotonic() + parse_duration(args.time_limit or "inf")
     keep_compiled_programs()
     outcomes = {}
