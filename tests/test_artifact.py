@@ -133,7 +133,8 @@ def test_a_family_of_the_users_own_is_passed_in(tmp_path):
     assert Artifact.load(path, family).family is family
     sentence = refusal(path)
     assert "trained for the family 'TwoDoors', which cannot be rebuilt here" in sentence
-    assert "Register the family, or pass it in" in sentence
+    assert "register it, on the command line by --import MODULE" in sentence
+    assert sentence.endswith("or pass it in.")
 
 
 def test_another_family_is_refused(path):

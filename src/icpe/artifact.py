@@ -38,7 +38,7 @@ from icpe.nets.transformer import TransformerConfig
 from icpe.operating_table import OperatingTable
 from icpe.tasks.base import AbstractTaskFamily, parameters
 from icpe.tasks.fingerprint import fingerprint
-from icpe.tasks.registry import family_name, make
+from icpe.tasks.registry import family_name, family_names, make
 from icpe.types import OperatingPoint, PyTree, check_between
 
 FORMAT_VERSION = 1
@@ -348,6 +348,12 @@ def _find_family(
     described = document["family"]
     family = given
     if family is None:
+        if described["name"] not in family_names():
+            raise ArtifactError(
+                f"{path} was trained for the family {described['name']!r}, which "
+                "cannot be rebuilt here, since none is registered under that name; "
+                "register it, on the command line by --import MODULE, or pass it in."
+            )
         values = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in described["parameters"].items()
@@ -357,7 +363,7 @@ def _find_family(
         except IcpeError as error:
             raise ArtifactError(
                 f"{path} was trained for the family {described['name']!r}, which "
-                f"cannot be rebuilt here: {error} Register the family, or pass it in."
+                f"cannot be rebuilt here: {error}"
             ) from error
     found = fingerprint(family)
     if found != document["fingerprint"]:

@@ -12,12 +12,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from icpe.exceptions import (
-    IcpeError,
-    InvalidParameterError,
-    UnknownNameError,
-    did_you_mean,
-)
+from icpe.cli.anywhere import take_anywhere
+from icpe.exceptions import IcpeError, UnknownNameError, did_you_mean
 
 COMMANDS = {
     "demo": "see the main job done, step by step",
@@ -53,9 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
-    words = [word for word in words if word != "--debug"]
     try:
-        return _dispatch(_without_data(words))
+        return _dispatch(take_anywhere(words))
     except KeyboardInterrupt:
         _complain("Interrupted.")
         return INTERRUPTED
@@ -95,21 +90,6 @@ def _dispatch(words: list[str]) -> int:
     )
 
 
-def _without_data(words: list[str]) -> list[str]:
-    """Takes `--data FOLDER` out of the words, for those who look for data."""
-    if "--data" not in words:
-        return words
-    at = words.index("--data")
-    folder = words[at + 1] if at + 1 < len(words) else None
-    if folder is None or not os.path.isdir(folder):
-        raise InvalidParameterError(
-            "--data must be followed by a folder that exists, such as one that holds "
-            f"mnist/; got {folder or 'nothing'}."
-        )
-    os.environ["ICPE_DATA"] = folder
-    return words[:at] + words[at + 2 :]
-
-
 def _overview() -> str:
     width = max(map(len, COMMANDS))
     rows = [f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()]
@@ -122,8 +102,9 @@ def _overview() -> str:
             *rows,
             "",
             "icpe COMMAND --help describes one; icpe --version prints the version.",
-            "--debug, anywhere, shows the traceback of an error; --data FOLDER says",
-            "which folder holds mnist/.",
+            "With every command: --import MODULE brings in families of your own from",
+            "MODULE.py in the current folder, --data FOLDER says which folder holds",
+            "mnist/, and --debug shows the traceback of an error.",
         ]
     )
 

@@ -33,7 +33,7 @@ class Args:
     """
 
     family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
-    """The family to train for; `icpe tasks` lists them."""
+    """The family to train for; `icpe tasks` lists them, --import MODULE adds yours."""
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
     """Where the explorer is written when all is done."""
     overwrite: bool = False

@@ -50,7 +50,8 @@ def get_factory(name: str) -> Callable[..., AbstractTaskFamily]:
     if name not in _FACTORIES:
         raise UnknownNameError(
             f"There is no family {name!r}; the families are "
-            f"{', '.join(sorted(_FACTORIES))}.{did_you_mean(name, _FACTORIES)}"
+            f"{', '.join(sorted(_FACTORIES))} and those that you register, on the "
+            f"command line by --import MODULE.{did_you_mean(name, _FACTORIES)}"
         )
     return _FACTORIES[name]
 
