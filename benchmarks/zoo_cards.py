@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from icpe import zoo
-from icpe.artifact import Artifact, read_card
+from icpe.artifact import Artifact
+from icpe.artifact_document import read_card
 from icpe.cli.episode import (
     EpisodeEnd,
     SimulatedWorld,

@@ -9,7 +9,8 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from icpe.artifact import FORMAT_VERSION, Artifact, provenance, read_card
+from icpe.artifact import Artifact, provenance
+from icpe.artifact_document import FORMAT_VERSION, read_card
 from icpe.exceptions import (
     ArtifactError,
     InvalidParameterError,

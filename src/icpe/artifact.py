@@ -5,17 +5,21 @@ the file: the family is rebuilt from the registry by name, or passed in by the u
 and must have the fingerprint the explorer was trained with.
 """
 
-import contextlib
 import dataclasses
 import importlib.metadata
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
-import jax.random as jr
 
+from icpe.artifact_document import (
+    FORMAT_VERSION,
+    explained,
+    find_family,
+    read_document_of,
+    skeleton,
+)
 from icpe.certificate import (
     LEAST_CONFIDENCE,
     Certificate,
@@ -23,25 +27,16 @@ from icpe.certificate import (
     digest,
     hash_arrays,
 )
-from icpe.exceptions import (
-    ArtifactError,
-    IcpeError,
-    OperatingPointError,
-    UnsupportedError,
-)
-from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.exceptions import OperatingPointError, UnsupportedError
 from icpe.explorers.networks import ExplorerNets
 from icpe.explorers.neural import NeuralExplorer
-from icpe.explorers.paper_explorer import Objective, PaperExplorer, PaperNets
-from icpe.files import read_document, read_tree, save_tree
-from icpe.nets.transformer import TransformerConfig
+from icpe.explorers.paper_explorer import PaperExplorer, PaperNets
+from icpe.files import read_tree, save_tree
 from icpe.operating_table import OperatingTable
 from icpe.tasks.base import AbstractTaskFamily, parameters
 from icpe.tasks.fingerprint import fingerprint
-from icpe.tasks.registry import family_name, family_names, make
+from icpe.tasks.registry import family_name
 from icpe.types import OperatingPoint, PyTree, check_between
-
-FORMAT_VERSION = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -250,10 +245,10 @@ class Artifact:
                 was trained for another family.
         """
         path = Path(path)
-        with _explained(path):
-            document = _document(path)
-            family = _find_family(document, family, path)
-            nets = read_tree(path, _skeleton(document, family))
+        with explained(path):
+            document = read_document_of(path)
+            family = find_family(document, family, path)
+            nets = read_tree(path, skeleton(document, family))
             _check_weights(document, nets)
             table = document["operating_table"]
             return Artifact(
@@ -265,17 +260,6 @@ class Artifact:
                 certificates=tuple(document["certificates"]),
                 evaluation=document["evaluation"],
             )
-
-
-def read_card(path: str | Path) -> dict[str, Any]:
-    """What a file says about itself: its document, without networks or family.
-
-    Raises:
-        ArtifactError: the file is damaged, foreign or newer than this version.
-    """
-    path = Path(path)
-    with _explained(path):
-        return _document(path)
 
 
 def provenance(**facts: Any) -> dict[str, Any]:
@@ -307,91 +291,7 @@ def _kind_record(nets: ExplorerNets | PaperNets) -> dict[str, Any]:
     return {"kind": "universal", "price_range": [nets.prices.low, nets.prices.high]}
 
 
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turns what goes wrong with a file into one sentence about it."""
-    try:
-        yield
-    except ArtifactError:
-        raise
-    except OSError as error:
-        raise ArtifactError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, KeyError, TypeError) as error:
-        problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise ArtifactError(
-            f"{path} is not an artifact that can be used: {problem.rstrip('.')}."
-        ) from error
-
-
-def _document(path: Path) -> dict[str, Any]:
-    document = read_document(path)
-    found = document["format_version"]
-    if not isinstance(found, int) or found < 1:
-        raise ValueError(f"its format version is {found!r}, which never was")
-    if found > FORMAT_VERSION:
-        raise ArtifactError(
-            f"{path} has format version {found}, newer than {FORMAT_VERSION}, which "
-            "this icpe reads; install a newer icpe."
-        )
-    return document
-
-
 def _check_weights(document: dict[str, Any], nets: ExplorerNets | PaperNets) -> None:
     found = hash_arrays(_arrays(nets))
     if document.get("weights", found) != found:  # the first files do not have it
         raise ValueError("its networks have changed since they were written")
-
-
-def _find_family(
-    document: dict[str, Any], given: AbstractTaskFamily | None, path: Path
-) -> AbstractTaskFamily:
-    described = document["family"]
-    family = given
-    if family is None:
-        if described["name"] not in family_names():
-            raise ArtifactError(
-                f"{path} was trained for the family {described['name']!r}, which "
-                "cannot be rebuilt here, since none is registered under that name; "
-                "register it, on the command line by --import MODULE, or pass it in."
-            )
-        values = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in described["parameters"].items()
-        }
-        try:
-            family = make(described["name"], **values)
-        except IcpeError as error:
-            raise ArtifactError(
-                f"{path} was trained for the family {described['name']!r}, which "
-                f"cannot be rebuilt here: {error}"
-            ) from error
-    found = fingerprint(family)
-    if found != document["fingerprint"]:
-        raise ArtifactError(
-            f"{path} was trained for {described['name']} with {described['parameters']}"
-            f" (fingerprint {document['fingerprint']}); the family given has "
-            f"fingerprint {found}, so it is another one or has changed; train again."
-        )
-    return family
-
-
-def _skeleton(
-    document: dict[str, Any], family: AbstractTaskFamily
-) -> ExplorerNets | PaperNets:
-    described = document["networks"]
-    config = NetConfig(
-        **{**described, "transformer": TransformerConfig(**described["transformer"])}
-    )
-    spec = family.spec
-    kind = document.get("kind", "universal")  # the first files do not have it
-    if kind == "paper":
-        objective = Objective(**document["objective"])
-        return eqx.filter_eval_shape(
-            lambda key: PaperNets(spec, config, objective, key=key), jr.key(0)
-        )
-    if kind != "universal":
-        raise ValueError(f"its kind of explorer {kind!r} is not known")
-    prices = PriceRange(*document["price_range"])
-    return eqx.filter_eval_shape(
-        lambda key: ExplorerNets(spec, config, prices, key=key), jr.key(0)
-    )

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from icpe.artifact import Artifact, read_card
+from icpe.artifact import Artifact
+from icpe.artifact_document import read_card
 from icpe.cli.served import served_requests
 from icpe.explorers.net_config import NetConfig, PriceRange
 from icpe.explorers.networks import ExplorerNets

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from icpe import zoo
-from icpe.artifact import read_card
+from icpe.artifact_document import read_card
 from icpe.cli.main import COMMANDS
 from icpe.cli.zoo_page import zoo_index, zoo_page
 from icpe.tasks.registry import parameter_fields

@@ -3,7 +3,7 @@
 import pytest
 
 from icpe import Artifact, zoo
-from icpe.artifact import read_card
+from icpe.artifact_document import read_card
 from icpe.certificate import Certificate
 from icpe.exceptions import UnknownNameError
 

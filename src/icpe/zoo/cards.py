@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from icpe.artifact import read_card
+from icpe.artifact_document import read_card
 from icpe.exceptions import ArtifactError
 from icpe.operating_table import OperatingTable
 from icpe.zoo.shelf import path
