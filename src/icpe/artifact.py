@@ -58,7 +58,7 @@ class Artifact:
 
     Attributes:
         nets: the networks, which also say what kind of explorer they make.
-        family: the family it was trained for.
+        family: the family it is for, and measured on.
         training: the configuration it was trained with.
         provenance: package, jax, device, seconds and iterations of the training.
         table: accuracy and queries at measured operating points, None before

@@ -110,6 +110,7 @@ def test_a_family_of_another_shape_is_refused(icpe, file):
     words = "--family binary-search --family.size 8 --budget 2"
     called = icpe(f"evaluate {file} {words}")
     assert called.status == 2
+    assert "is for binary-search(size=4" in called.err
     assert "cannot play binary-search(size=8" in called.err
 
 

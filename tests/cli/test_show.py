@@ -7,6 +7,7 @@ import pytest
 
 from icpe.artifact import Artifact
 from icpe.artifact_document import read_card
+from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
 from icpe.explorers.net_config import NetConfig, PriceRange
 from icpe.explorers.networks import ExplorerNets
@@ -193,3 +194,19 @@ def test_a_file_that_is_none_is_refused(icpe, tmp_path, command):
     assert called.status == 2
     assert "was not written by icpe" in called.err
     assert called.err.count("\n") == 1
+
+
+def test_the_card_says_that_it_was_measured_on_images_it_has_not_seen(icpe):
+    text = " ".join(icpe("show digits").out.split())
+    assert "trained on the 60,000 training images" in text
+    assert "certificate are of the 10,000 test images" in text
+    assert "images" not in icpe("show gaussian-bandit-4").out
+
+
+def test_a_file_that_was_not_shipped_says_nothing_about_images():
+    family = {"parameters": {"images": "mnist", "split": "test"}}
+    assert held_out({"family": family, "provenance": {}}) is None
+    shipped = {"command": "icpe train patches --out FILE"}
+    assert held_out({"family": family, "provenance": shipped}) is not None
+    family["parameters"]["split"] = "train"
+    assert held_out({"family": family, "provenance": shipped}) is None

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
 from icpe.cli.terminal import floored
 from icpe.operating_table import OperatingTable
@@ -25,6 +26,9 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
         f"{made.get('seconds', 0.0):.0f} s on {made.get('device', '?')} with icpe "
         f"{made.get('icpe', '?')} and jax {made.get('jax', '?')}[/]"
     )
+    images = held_out(document)
+    if images is not None:
+        console.print(f"[dim]{images}[/]", soft_wrap=True)
     network = document["networks"]["transformer"]
     console.print(
         f"[dim]two Transformers, {network['num_layers']} layers of width "

@@ -146,7 +146,7 @@ def _check_fit(word: str, artifact: Artifact, family: AbstractTaskFamily) -> Non
     """Networks fit families whose queries, outcomes and horizon are the same."""
     if artifact.family.spec != family.spec:
         raise UnsupportedError(
-            f"{word} was trained for {describe(artifact.family)} and cannot play "
+            f"{word} is for {describe(artifact.family)} and cannot play "
             f"{describe(family)}; train one for it."
         )
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from icpe.cli.held_out import held_out
 from icpe.cli.served import Served, served_requests
 from icpe.cli.terminal import floored
 from icpe.operating_table import OperatingTable
@@ -53,7 +54,7 @@ Written by `make zoo-cards`; a test keeps it up to date.
 | price | {low:.4g} to {high:.4g} |
 | size | {size:.2f} MB |
 | trained | {seconds:.0f} s on {device}, with icpe {icpe} and jax {jax} |
-
+{images}
 {certificate}
 
 ![One episode of {name}]({name}.svg)
@@ -118,6 +119,7 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         device=card.training_device,
         icpe=made["icpe"],
         jax=made["jax"],
+        images=_images(document),
         certificate=_certificate(document, card),
         priced=_priced(document),
         budgets=_budgets(table),
@@ -135,6 +137,12 @@ def _family(family: Mapping[str, Any]) -> str:
     shown = [k for k in found if k == first or fields[k].metadata.get("rare")]
     words = [f"`{name}={found[name]}`" for name in shown]
     return f"[`{family['name']}`](../tasks/{family['name']}.md), {', '.join(words)}"
+
+
+def _images(document: Mapping[str, Any]) -> str:
+    """A row about the images, empty where there is nothing to say."""
+    sentence = held_out(document)
+    return "" if sentence is None else f"| images | {sentence} |\n"
 
 
 def _certificate(document: Mapping[str, Any], card: Card) -> str:

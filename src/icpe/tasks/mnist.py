@@ -36,6 +36,7 @@ CHECKSUMS = {
     ),
 }
 """SHA-256 of the unpacked files, by name."""
+NUM_IMAGES: dict[Split, int] = {"train": 60_000, "test": 10_000}
 MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist",
     "https://storage.googleapis.com/cvdf-datasets/mnist",
@@ -45,7 +46,7 @@ _BLOCK = 1 << 16
 
 
 def mnist_source() -> ImageSource:
-    """28x28 digits: 60,000 to train on, 10,000 to test with."""
+    """28x28 digits, of which there are `NUM_IMAGES`."""
     return ImageSource(28, 28, tuple("0123456789"), load_mnist)
 
 
