@@ -1,4 +1,4 @@
-"""Train, calibrate, save: one call."""
+"""Training and calibration in one call, and the files of a training."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Train, calibrate and save in one call."""
+"""Train an explorer and measure it, in one call; saving is left to the caller."""
 
 import dataclasses
 from collections.abc import Sequence

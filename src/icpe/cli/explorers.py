@@ -2,7 +2,8 @@
 
 The one place that knows what an EXPLORER can be: the file of a trained explorer, the
 name of one of the zoo, the name of a baseline, or an explorer that is built on one of
-these, as in `i-dpt:FILE`. They are looked for in this order.
+these, as in `i-dpt:FILE`. A word that is no path by its looks is looked for in the zoo
+first, then among files, then among the baselines; see `icpe.cli.artifact_files`.
 """
 
 import dataclasses

@@ -1,1 +1,1 @@
-"""Measurements that need everything below: speed now, the paper's experiments later."""
+"""The paper's experiments and a few of our own, cell by cell; speed and a race."""
