@@ -5,6 +5,9 @@ from icpe.tasks.bandits import GaussianBandit as GaussianBandit
 from icpe.tasks.base import AbstractTaskFamily as AbstractTaskFamily
 from icpe.tasks.base import StepResult as StepResult
 from icpe.tasks.base import TaskSpec as TaskSpec
+from icpe.tasks.base import parameter as parameter
+from icpe.tasks.base import plain_reset as plain_reset
+from icpe.tasks.base import plain_step as plain_step
 from icpe.tasks.bernoulli import BernoulliBandit as BernoulliBandit
 from icpe.tasks.drawn_digits import drawn_digits_source as _drawn_digits_source
 from icpe.tasks.feedback_graph import FeedbackGraph as FeedbackGraph

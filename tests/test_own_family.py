@@ -1,0 +1,93 @@
+"""The page on a family of one's own: what it tells to type is typed, at tiny size."""
+
+import dataclasses
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import pytest
+
+from icpe import workflow
+from icpe.cli.main import main
+from icpe.learn import presets
+from icpe.learn.config import TrainConfig
+from icpe.tasks import registry
+from icpe.testing import check_family
+
+PAGE = Path(__file__).parents[1] / "docs" / "own-family.md"
+TINY = TrainConfig(
+    num_iterations=4,
+    batch_size=8,
+    minibatch_size=8,
+    updates_per_iteration=1,
+    replay_size=32,
+    warmup_iterations=1,
+    width=4,
+    num_layers=1,
+    num_heads=1,
+    log_every=2,
+)
+
+
+@pytest.fixture
+def hardly_trained(monkeypatch):
+    """Trains hardly at all, and takes for granted that it was enough."""
+    calibrate = workflow.calibrate
+
+    def believe(artifact, *, episodes, **options):
+        table = calibrate(artifact, episodes=8, **options)
+        rows = [dataclasses.replace(row, lower_bound=0.99) for row in table.rows]
+        return dataclasses.replace(table, rows=tuple(rows))
+
+    monkeypatch.setattr(presets, "_CPU", TINY)
+    monkeypatch.setattr(workflow, "calibrate", believe)
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+@pytest.fixture
+def blocks(tmp_path, monkeypatch):
+    """The page's code, its first block in the file that it names."""
+    module, script = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (tmp_path / "coins.py").write_text(module)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
+    monkeypatch.setattr("builtins.input", lambda prompt="": "1")
+    yield module, script
+    sys.modules.pop("coins", None)
+
+
+def run(code, name):
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(code, name, "exec"), names)
+    return names
+
+
+def test_the_family_of_the_page_keeps_its_contract(blocks):
+    module, _ = blocks
+    check_family(run(module, "coins.py")["BiasedCoin"]())
+
+
+def test_the_python_of_the_page_runs(blocks, hardly_trained, capsys):
+    _, script = blocks
+    run(script, "script")
+    assert re.search(r"Coin \d is biased: \[", capsys.readouterr().out)
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_run(blocks, hardly_trained, capsys):
+    _, script = blocks
+    run(script, "script")
+    commands = re.findall(r"^icpe (.*)$", PAGE.read_text(), re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        few = "--calibration-episodes 8 --preset cpu" if "train" in command else ""
+        few = "--episodes 64" if "evaluate" in command else few
+        status = main(shlex.split(f"{command} {few}"))
+        out, err = capsys.readouterr()
+        assert status == 0, (command, err)
+        assert "biased-coin" in out
