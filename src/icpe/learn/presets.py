@@ -66,8 +66,8 @@ about as many iterations as elsewhere."""
 
 _CHANGES: dict[tuple[str, Preset], dict] = {
     # Without noise there is nothing to average, and close values must stay apart. A
-    # tied head, which needs the summary, learns much faster on a CPU. On a GPU 3,000
-    # iterations with one are better with 20 arms, but leave out more with 16 and 18.
+    # tied head, which needs the summary, learns much faster on a CPU. On a GPU as
+    # many iterations with one do better with 20 arms, but try fewer of 16 and 18.
     ("deterministic-bandit", "gpu"): {"summary": False, "bfloat16": False},
     # Of very many queries few are good, and those must be found: the belief points to
     # them, there is no penalty on what looks worse than the best, and all exploration
