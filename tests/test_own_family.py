@@ -13,23 +13,11 @@ import pytest
 from icpe import workflow
 from icpe.cli.main import main
 from icpe.learn import presets
-from icpe.learn.config import TrainConfig
+from icpe.studies.tiny import TINY
 from icpe.tasks import registry
 from icpe.testing import check_family
 
 PAGE = Path(__file__).parents[1] / "docs" / "own-family.md"
-TINY = TrainConfig(
-    num_iterations=4,
-    batch_size=8,
-    minibatch_size=8,
-    updates_per_iteration=1,
-    replay_size=32,
-    warmup_iterations=1,
-    width=4,
-    num_layers=1,
-    num_heads=1,
-    log_every=2,
-)
 
 
 @pytest.fixture

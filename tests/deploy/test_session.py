@@ -1,8 +1,6 @@
 """Sessions keep the rules of episodes, and refuse what cannot be true."""
 
 import functools as ft
-import subprocess
-import sys
 
 import jax.random as jr
 import numpy as np
@@ -10,7 +8,6 @@ import pytest
 
 from icpe.artifact import Artifact
 from icpe.deploy import Session
-from icpe.deploy.reading import read_outcome, read_query
 from icpe.exceptions import (
     InvalidOutcomeError,
     InvalidParameterError,
@@ -24,8 +21,7 @@ from icpe.explorers.networks import ExplorerNets
 from icpe.explorers.neural import NeuralExplorer
 from icpe.nets.transformer import TransformerConfig
 from icpe.rollout import rollout_chunks
-from icpe.tasks import BernoulliBandit, BinarySearch, NoisyBinarySearch
-from icpe.tasks.base import TaskSpec
+from icpe.tasks import BinarySearch
 from icpe.tasks.fingerprint import fingerprint
 from icpe.testing.certificates import unearned_certificate
 from icpe.testing.random_weights import random_weights
@@ -243,47 +239,12 @@ def test_what_cannot_be_true_is_refused_and_changes_nothing(lockers, told, messa
     assert len(session.history) == 1
 
 
-@pytest.mark.parametrize(
-    "family, possible, named",
-    [
-        (SEARCH, (-1, 0, 1), "-1 (lower) or 0 (hit) or 1 (higher)"),
-        (NoisyBinarySearch(), (-1, 0, 1), "-1 (lower) or 0 (hit) or 1 (higher)"),
-        (BernoulliBandit(), (0, 1), "1 (success) or 0 (failure)"),
-    ],
-)
-@pytest.mark.parametrize("impossible", [7.0, [0.3], np.float32(0.999)])
-def test_where_outcomes_have_names_only_these_are_taken(
-    family, possible, named, impossible
-):
-    with pytest.raises(InvalidOutcomeError) as caught:
-        read_outcome(impossible, family.spec)
-    assert str(caught.value) == f"outcome must be {named}; got {impossible!r}."
-    for outcome in possible:
-        for given in (outcome, float(outcome), [outcome], np.array([outcome], "i8")):
-            assert read_outcome(given, family.spec) == [outcome]
-
-
-def test_names_of_several_numbers_are_matched_as_a_whole():
-    thirds = (("low", (1 / 3, 0.0)), ("high", (2 / 3, 1.0)))
-    spec = TaskSpec(2, 2, 2, 2, outcome_labels=thirds)
-    assert read_outcome([1 / 3, 0], spec)[0] == np.float32(1 / 3)
-    with pytest.raises(InvalidOutcomeError, match=r"be \[0.333333, 0\] \(low\) or"):
-        read_outcome([1 / 3, 1.0], spec)
-
-
 def test_an_impossible_outcome_changes_nothing_in_a_session():
     session = Session(EXACT, SEARCH, error_prob=0.01)
     with pytest.raises(InvalidOutcomeError, match=r"or 1 \(higher\); got \[7.0\]"):
         session.tell(ask(session), [7.0])
     assert session.history == ()
     assert not Session(EXACT, SEARCH, error_prob=0.1, first_outcome=0.3).stopped
-
-
-@pytest.mark.parametrize("query", [0.5, "left", None, [1]])
-def test_a_query_is_a_number(query):
-    with pytest.raises(InvalidOutcomeError, match="whole number from 0 to 7"):
-        read_query(query, SEARCH.spec, np.ones(8, bool))
-    assert read_query(np.int16(7), SEARCH.spec, np.ones(8, bool)) == 7
 
 
 def test_an_outcome_after_the_stop_is_refused():
@@ -309,51 +270,6 @@ def test_the_first_outcome_and_mask_are_checked_as_well(lockers):
 def test_a_malformed_request_is_refused(lockers, request_):
     with pytest.raises(OperatingPointError):
         Session(lockers, **request_)
-
-
-MISTAKES = """
-from icpe import Session, make, make_explorer
-from icpe.exceptions import IcpeError
-
-family = make("binary-search", size=8)
-explorer = make_explorer("exact-binary-search", family)
-for given in (
-    {"budget": 2.5},
-    {"budget": True},
-    {"error_prob": "x"},
-    {"error_prob": 0.1, "max_queries": 2.5},
-    {"error_prob": 0.1, "seed": -1},
-    {"error_prob": 0.1, "seed": 0.5},
-    {"explorer": "b8.safetensors", "error_prob": 0.1},
-    {"explorer": None, "error_prob": 0.1},
-):
-    try:
-        Session(**{"explorer": explorer, "family": family} | given)
-    except IcpeError as error:
-        print(f"{type(error).__name__}: {error}")
-    else:
-        print(f"{given} was accepted")
-"""
-
-
-def test_mistakes_in_the_arguments_are_refused_in_one_sentence_each():
-    """In a process of its own, where no types are checked, as users run it."""
-    script = [sys.executable, "-c", MISTAKES]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    explorer = "InvalidParameterError: explorer must be an artifact or an explorer; got"
-    load = "load a file by Artifact.load(FILE), one of the zoo by zoo.load(NAME)."
-    assert done.stdout.splitlines() == [
-        "OperatingPointError: budget must be a whole number from 1 to 6; got 2.5.",
-        "OperatingPointError: budget must be a whole number from 1 to 6; got True.",
-        "OperatingPointError: error_prob must be a number such as 0.1; got 'x'.",
-        "OperatingPointError: max_queries must be a whole number from 1 to 6; got 2.5.",
-        "InvalidParameterError: seed must be between 0 and 4294967295; got -1.",
-        "InvalidParameterError: seed must be a whole number from 0 to 4294967295; "
-        "got 0.5.",
-        f"{explorer} 'b8.safetensors': {load}",
-        f"{explorer} None: {load}",
-    ]
 
 
 def test_a_baseline_refuses_what_it_cannot_serve():
