@@ -16,11 +16,11 @@ from pathlib import Path
 
 from icpe.artifact import Artifact, provenance
 from icpe.cli.terminal import progress_meter
+from icpe.core.files import replacing
 from icpe.evaluate import evaluate
-from icpe.files import replacing
+from icpe.families import GaussianBandit
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.paper.presets import paper_preset
-from icpe.tasks import GaussianBandit
 
 _TINY = {
     "num_iterations": 4,

@@ -19,13 +19,13 @@ from icpe import zoo
 from icpe.artifact import Artifact
 from icpe.cli.runtime import keep_compiled_programs
 from icpe.cli.terminal import progress_meter
+from icpe.core.errors import IcpeError, UnsupportedError
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.certify import certify
-from icpe.exceptions import IcpeError, UnsupportedError
-from icpe.explorers.shipping import as_shipped
+from icpe.explorers.neural.shipping import as_shipped
+from icpe.families.registry import family_name, parameter_fields
 from icpe.learn.config import TrainConfig
 from icpe.learn.presets import preset
-from icpe.tasks.registry import family_name, parameter_fields
 
 LARGEST_SIZE = 3_000_000
 LARGEST_SIZE_OF_PICTURES = 4_000_000

@@ -17,10 +17,10 @@ import jax
 
 from icpe.artifact import provenance
 from icpe.cli.terminal import progress_meter
-from icpe.files import replacing
+from icpe.core.files import replacing
+from icpe.families import BinarySearch
 from icpe.studies.race import GOALS, Goal, race
 from icpe.studies.speed import Workload, measure_speed
-from icpe.tasks import BinarySearch
 
 _TINY = {"num_iterations": 10, "width": 8, "num_layers": 1, "num_heads": 1}
 

@@ -21,17 +21,17 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact import provenance
+from icpe.core.files import replacing
+from icpe.core.request import OperatingPoint
 from icpe.evaluate.plots import save_figure
 from icpe.explorers import make_explorer
-from icpe.files import replacing
-from icpe.rollout import rollout
-from icpe.tasks import BernoulliBandit, GaussianBandit
+from icpe.families import BernoulliBandit, GaussianBandit
+from icpe.play.rollout import rollout
 from icpe.theory.characteristic_time import (
     bernoulli_characteristic_time,
     gaussian_characteristic_time,
 )
 from icpe.theory.divergences import kl_error_prob
-from icpe.types import OperatingPoint
 
 EPISODES = 1000
 HORIZON = 2500

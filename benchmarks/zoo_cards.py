@@ -10,7 +10,7 @@ from pathlib import Path
 
 from icpe import zoo
 from icpe.artifact import Artifact
-from icpe.artifact_document import read_card
+from icpe.artifact.document import read_card
 from icpe.cli.episode import (
     EpisodeEnd,
     SimulatedWorld,

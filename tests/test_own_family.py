@@ -12,9 +12,9 @@ import pytest
 
 from icpe import workflow
 from icpe.cli.main import main
+from icpe.families import registry
 from icpe.learn import presets
 from icpe.studies.tiny import TINY
-from icpe.tasks import registry
 from icpe.testing import check_family
 
 PAGE = Path(__file__).parents[1] / "docs" / "own-family.md"

@@ -7,56 +7,56 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from icpe.artifact import Artifact as Artifact
-    from icpe.certificate import Certificate as Certificate
+    from icpe.artifact.artifact import Artifact as Artifact
+    from icpe.artifact.certificate import Certificate as Certificate
+    from icpe.core.episode import StopReason as StopReason
+    from icpe.core.errors import IcpeError as IcpeError
+    from icpe.core.request import OperatingPoint as OperatingPoint
     from icpe.deploy import Session as Session
     from icpe.evaluate.certify import certify as certify
     from icpe.evaluate.report import Report as Report
     from icpe.evaluate.verify import verify as verify
-    from icpe.exceptions import IcpeError as IcpeError
     from icpe.explorers import AbstractExplorer as AbstractExplorer
     from icpe.explorers import make_explorer as make_explorer
     from icpe.explorers import register_explorer as register_explorer
+    from icpe.families import AbstractTaskFamily as AbstractTaskFamily
+    from icpe.families import StepResult as StepResult
+    from icpe.families import TaskSpec as TaskSpec
+    from icpe.families import make as make
+    from icpe.families import parameter as parameter
+    from icpe.families import plain_reset as plain_reset
+    from icpe.families import plain_step as plain_step
+    from icpe.families import register as register
     from icpe.learn.config import TrainConfig as TrainConfig
     from icpe.learn.fit import FitOptions as FitOptions
     from icpe.learn.presets import preset as preset
-    from icpe.rollout import run_episodes as run_episodes
-    from icpe.tasks import AbstractTaskFamily as AbstractTaskFamily
-    from icpe.tasks import StepResult as StepResult
-    from icpe.tasks import TaskSpec as TaskSpec
-    from icpe.tasks import make as make
-    from icpe.tasks import parameter as parameter
-    from icpe.tasks import plain_reset as plain_reset
-    from icpe.tasks import plain_step as plain_step
-    from icpe.tasks import register as register
-    from icpe.types import OperatingPoint as OperatingPoint
-    from icpe.types import StopReason as StopReason
+    from icpe.play.rollout import run_episodes as run_episodes
     from icpe.workflow import train as train
 
 _HOMES = {
     "AbstractExplorer": "icpe.explorers",
-    "AbstractTaskFamily": "icpe.tasks",
-    "Artifact": "icpe.artifact",
-    "Certificate": "icpe.certificate",
+    "AbstractTaskFamily": "icpe.families",
+    "Artifact": "icpe.artifact.artifact",
+    "Certificate": "icpe.artifact.certificate",
     "FitOptions": "icpe.learn.fit",
-    "IcpeError": "icpe.exceptions",
-    "OperatingPoint": "icpe.types",
+    "IcpeError": "icpe.core.errors",
+    "OperatingPoint": "icpe.core.request",
     "Report": "icpe.evaluate.report",
     "Session": "icpe.deploy",
-    "StepResult": "icpe.tasks",
-    "StopReason": "icpe.types",
-    "TaskSpec": "icpe.tasks",
+    "StepResult": "icpe.families",
+    "StopReason": "icpe.core.episode",
+    "TaskSpec": "icpe.families",
     "TrainConfig": "icpe.learn.config",
     "certify": "icpe.evaluate.certify",
-    "make": "icpe.tasks",
+    "make": "icpe.families",
     "make_explorer": "icpe.explorers",
-    "parameter": "icpe.tasks",
-    "plain_reset": "icpe.tasks",
-    "plain_step": "icpe.tasks",
+    "parameter": "icpe.families",
+    "plain_reset": "icpe.families",
+    "plain_step": "icpe.families",
     "preset": "icpe.learn.presets",
-    "register": "icpe.tasks",
+    "register": "icpe.families",
     "register_explorer": "icpe.explorers",
-    "run_episodes": "icpe.rollout",
+    "run_episodes": "icpe.play.rollout",
     "train": "icpe.workflow",
     "verify": "icpe.evaluate.verify",
 }

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from icpe.artifact import Artifact, provenance
+from icpe.core.errors import UnsupportedError
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.progress import AbstractProgress
 from icpe.evaluate.benchmark import evaluate
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.training_rule import TrainingRule
-from icpe.exceptions import UnsupportedError
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions, FitResult, fit
 from icpe.learn.fit_seeds import fit_side_by_side
 from icpe.learn.learners import AnyConfig
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.transfer import transfer
-from icpe.progress import AbstractProgress
-from icpe.tasks.base import AbstractTaskFamily
 
 
 class Trained(NamedTuple):

@@ -9,12 +9,12 @@ import pytest
 from icpe.cli.anywhere import split_anywhere
 from icpe.cli.main import COMMANDS
 from icpe.explorers import registry as explorers
-from icpe.tasks import registry as families
+from icpe.families import registry as families
 from icpe.testing.toy_artifacts import guesser
 
 MODULE = """
 from icpe import register
-from icpe.tasks import BinarySearch
+from icpe.families import BinarySearch
 
 
 class Mine(BinarySearch):

@@ -8,8 +8,8 @@ from icpe.cli.baselines import baseline_cards
 from icpe.cli.baselines_page import baselines_page
 from icpe.cli.explorers import resolve
 from icpe.explorers import TopTwoExplorer
-from icpe.explorers.explore_then_commit import ExploreThenCommitExplorer
-from icpe.explorers.posterior_greedy import PosteriorGreedyExplorer
+from icpe.explorers.rules.explore_then_commit import ExploreThenCommitExplorer
+from icpe.explorers.rules.posterior_greedy import PosteriorGreedyExplorer
 from icpe.testing.toy_artifacts import guesser
 
 PAGE = Path(__file__).parents[2] / "docs" / "baselines.md"

@@ -8,10 +8,10 @@ import pytest
 from icpe.artifact import Artifact
 from icpe.cli.canvas import Canvas
 from icpe.cli.main import main
-from icpe.explorers.net_config import NetConfig, PriceRange
-from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural.config import NetConfig, PriceRange
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.families import Patches
 from icpe.nets.transformer import TransformerConfig
-from icpe.tasks import Patches
 from icpe.testing.random_weights import random_weights
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from icpe.cli.contradictions import contradict
 from icpe.cli.episode import Turn
-from icpe.tasks import BinarySearch, DeterministicBandit, GaussianBandit
+from icpe.families import BinarySearch, DeterministicBandit, GaussianBandit
 
 
 def turns_of(*pairs):

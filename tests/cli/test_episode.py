@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from icpe.cli.episode import SimulatedWorld, Turn, episode_key, run_episode
+from icpe.core.request import OperatingPoint
 from icpe.explorers import AbstractExplorer, make_explorer
-from icpe.rollout import rollout_chunks
-from icpe.tasks import BinarySearch, DeterministicBandit
+from icpe.families import BinarySearch, DeterministicBandit
+from icpe.play.rollout import rollout_chunks
 from icpe.testing.toy_tasks import Corridor, Lockers
-from icpe.types import OperatingPoint
 
 EPISODES = 4
 BANDIT = DeterministicBandit(num_arms=5, horizon=3)

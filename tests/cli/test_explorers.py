@@ -5,11 +5,11 @@ import dataclasses
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.explorers.net_config import NetConfig, PriceRange
-from icpe.explorers.networks import ExplorerNets
+from icpe.artifact.operating_table import OperatingRow, OperatingTable
+from icpe.explorers.neural.config import NetConfig, PriceRange
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.families import BinarySearch
 from icpe.nets.transformer import TransformerConfig
-from icpe.operating_table import OperatingRow, OperatingTable
-from icpe.tasks import BinarySearch
 from icpe.testing.random_weights import random_weights
 
 FAMILY = BinarySearch(size=4)

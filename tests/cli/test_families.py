@@ -5,8 +5,8 @@ from typing import Literal
 import pytest
 
 from icpe.cli.families import build_family, convert
-from icpe.exceptions import InvalidParameterError, UnknownNameError
-from icpe.tasks import GaussianBandit
+from icpe.core.errors import InvalidParameterError, UnknownNameError
+from icpe.families import GaussianBandit
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import tyro
 
 from icpe.cli.options import Request, Settings, check_seed
 from icpe.cli.parsing import parse, split_settings
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from icpe.cli.person import Person, PersonLeft, check_person_can_play, parse_outcome
-from icpe.exceptions import InvalidOutcomeError, UnsupportedError
-from icpe.tasks import BinarySearch, GaussianBandit, TaskSpec
+from icpe.core.errors import InvalidOutcomeError, UnsupportedError
+from icpe.families import BinarySearch, GaussianBandit, TaskSpec
 from icpe.testing.toy_tasks import Corridor, Lockers
 
 SEARCH = BinarySearch(size=8).spec

@@ -8,7 +8,7 @@ import pytest
 
 from icpe.cli.terminal import bar, skyline
 from icpe.cli.view import belief_lines, describe_outcome
-from icpe.tasks import BinarySearch, GaussianBandit
+from icpe.families import BinarySearch, GaussianBandit
 
 SEARCH = "play exact-binary-search --family binary-search --family.size 8"
 

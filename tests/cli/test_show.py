@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.artifact_document import read_card
+from icpe.artifact.document import read_card
+from icpe.artifact.operating_table import OperatingRow, OperatingTable
 from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
-from icpe.explorers.net_config import NetConfig, PriceRange
-from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural.config import NetConfig, PriceRange
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.families import BinarySearch
 from icpe.nets.transformer import TransformerConfig
-from icpe.operating_table import OperatingRow, OperatingTable
-from icpe.tasks import BinarySearch
 from icpe.testing.certificates import unearned_certificate
 from icpe.testing.random_weights import random_weights
 

@@ -12,9 +12,9 @@ from icpe.artifact import Artifact
 from icpe.cli import terminal
 from icpe.cli.main import main
 from icpe.cli.train import parse_duration, read_settings
-from icpe.exceptions import IcpeError, InvalidParameterError, UnknownNameError
+from icpe.core.errors import IcpeError, InvalidParameterError, UnknownNameError
+from icpe.core.progress import AbstractProgress
 from icpe.learn.config import TrainConfig
-from icpe.progress import AbstractProgress
 
 SMALL = (
     "--family.size 3 --train.num-iterations 4 --train.batch-size 8 "

@@ -4,7 +4,7 @@ import pytest
 
 from icpe import Artifact, zoo
 from icpe.cli.explorers import resolve
-from icpe.explorers.posterior_greedy import PosteriorGreedyExplorer
+from icpe.explorers.rules.posterior_greedy import PosteriorGreedyExplorer
 from icpe.testing.toy_artifacts import guesser
 
 NAME = "binary-search-8"

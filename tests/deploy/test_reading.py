@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from icpe.core.errors import InvalidOutcomeError
+from icpe.core.family import TaskSpec
 from icpe.deploy.reading import read_outcome, read_query
-from icpe.exceptions import InvalidOutcomeError
-from icpe.tasks import BernoulliBandit, BinarySearch, NoisyBinarySearch
-from icpe.tasks.base import TaskSpec
+from icpe.families import BernoulliBandit, BinarySearch, NoisyBinarySearch
 
 SEARCH = BinarySearch(size=8)
 

@@ -5,7 +5,7 @@ import sys
 
 MISTAKES = """
 from icpe import Session, make, make_explorer
-from icpe.exceptions import IcpeError
+from icpe.core.errors import IcpeError
 
 family = make("binary-search", size=8)
 explorer = make_explorer("exact-binary-search", family)

@@ -7,26 +7,26 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.deploy import Session
-from icpe.exceptions import (
+from icpe.core.episode import StopReason
+from icpe.core.errors import (
     InvalidOutcomeError,
     InvalidParameterError,
     OperatingPointError,
     SessionError,
     UnsupportedError,
 )
+from icpe.core.fingerprint import fingerprint
+from icpe.deploy import Session
 from icpe.explorers import make_explorer
-from icpe.explorers.net_config import NetConfig, PriceRange
-from icpe.explorers.networks import ExplorerNets
-from icpe.explorers.neural import NeuralExplorer
+from icpe.explorers.neural.config import NetConfig, PriceRange
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.families import BinarySearch
 from icpe.nets.transformer import TransformerConfig
-from icpe.rollout import rollout_chunks
-from icpe.tasks import BinarySearch
-from icpe.tasks.fingerprint import fingerprint
+from icpe.play.rollout import rollout_chunks
 from icpe.testing.certificates import unearned_certificate
 from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits
-from icpe.types import StopReason
 
 EPISODES = 6
 SEARCH = BinarySearch(size=8)

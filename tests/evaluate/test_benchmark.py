@@ -7,12 +7,13 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from icpe.core.episode import STOP
+from icpe.core.errors import InvalidParameterError, OperatingPointError
+from icpe.core.progress import AbstractProgress
+from icpe.core.request import Regime
 from icpe.evaluate import evaluate, sweep
-from icpe.exceptions import InvalidParameterError, OperatingPointError
 from icpe.explorers import AbstractExplorer, make_explorer
-from icpe.progress import AbstractProgress
-from icpe.tasks import BinarySearch
-from icpe.types import STOP, Regime
+from icpe.families import BinarySearch
 
 SIZE = 4
 FAMILY = BinarySearch(size=SIZE, horizon=3)

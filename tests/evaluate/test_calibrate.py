@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact
+from icpe.core.errors import OperatingPointError
+from icpe.core.progress import AbstractProgress
 from icpe.evaluate.calibrate import calibrate, calibration_key
-from icpe.exceptions import OperatingPointError
-from icpe.explorers.net_config import NetConfig, PriceRange
-from icpe.explorers.networks import ExplorerNets
+from icpe.explorers.neural.config import NetConfig, PriceRange
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.nets.transformer import TransformerConfig
-from icpe.progress import AbstractProgress
-from icpe.rollout import run_episodes
+from icpe.play.rollout import run_episodes
 from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_tasks import TwoBits
 from icpe.theory.intervals import clopper_pearson_lower

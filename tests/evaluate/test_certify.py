@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from icpe.certificate import Certificate
+from icpe.artifact.certificate import Certificate
+from icpe.core.errors import ArtifactError, InvalidParameterError, OperatingPointError
 from icpe.evaluate.benchmark import Request, evaluate
 from icpe.evaluate.certify import certify
 from icpe.evaluate.verify import verify
-from icpe.exceptions import ArtifactError, InvalidParameterError, OperatingPointError
-from icpe.rollout import run_episodes
-from icpe.tasks import BinarySearch
+from icpe.families import BinarySearch
+from icpe.play.rollout import run_episodes
 from icpe.testing.toy_artifacts import guesser
 from icpe.theory.fixed_sequence import trials_needed
 

@@ -5,7 +5,7 @@ import pytest
 
 from icpe.evaluate.episode_figure import episode_figure
 from icpe.evaluate.frames import Frame
-from icpe.tasks import BinarySearch
+from icpe.families import BinarySearch
 
 SPEC = BinarySearch(size=4).spec
 BELIEFS = np.array([[0.0, 0.0, 0.5, 0.5], [0.0, 0.0, 0.52, 0.48]])

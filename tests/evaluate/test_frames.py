@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from icpe.evaluate.adaptivity_plots import (
-    chord_figure,
-    heat_map_figure,
-    num_chords,
-    num_tests,
-)
+from icpe.core.errors import InvalidParameterError, UnsupportedError
 from icpe.evaluate.frames import (
     Frame,
     PictureEpisode,
@@ -17,9 +12,14 @@ from icpe.evaluate.frames import (
     save_animation,
     strip_figure,
 )
-from icpe.evaluate.regions import num_distinct
-from icpe.exceptions import InvalidParameterError, UnsupportedError
-from icpe.tasks import Patches, TwoPullBandit
+from icpe.families import Patches, TwoPullBandit
+from icpe.studies.statistics.adaptivity_plots import (
+    chord_figure,
+    heat_map_figure,
+    num_chords,
+    num_tests,
+)
+from icpe.studies.statistics.regions import num_distinct
 
 P_VALUES = np.array(
     [[np.nan, 0.2, 0.01], [0.2, np.nan, np.nan], [0.01, np.nan, np.nan]]

@@ -4,11 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from icpe.core.request import OperatingPoint
 from icpe.evaluate.groups import by_difficulty, by_hypothesis, difficulty
 from icpe.explorers import make_explorer
-from icpe.rollout import Ending, episode_tasks, run_episodes
-from icpe.tasks import BinarySearch, DeterministicBandit, GaussianBandit
-from icpe.types import OperatingPoint
+from icpe.families import BinarySearch, DeterministicBandit, GaussianBandit
+from icpe.play.rollout import Ending, episode_tasks, run_episodes
 
 
 def ending(queries, recommendation, hypothesis):

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from icpe.artifact.operating_table import OperatingRow
+from icpe.core.errors import InvalidParameterError
 from icpe.evaluate.ladder import (
     check_episodes,
     climb,
     default_episodes,
     plan_ladder,
 )
-from icpe.exceptions import InvalidParameterError
-from icpe.operating_table import OperatingRow
 from icpe.theory.fixed_sequence import critical_successes, pass_probability
 
 CALIBRATION = 4096

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from icpe.core.errors import OperatingPointError
 from icpe.evaluate import limits as module
 from icpe.evaluate.limits import is_every_task, limits, register_limits
-from icpe.exceptions import OperatingPointError
-from icpe.tasks import (
+from icpe.families import (
     BernoulliBandit,
     BinarySearch,
     DeterministicBandit,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from icpe.core.episode import StopReason
 from icpe.evaluate.metrics import QUANTILES, Tally
-from icpe.rollout import Ending
-from icpe.types import StopReason
+from icpe.play.rollout import Ending
 
 HORIZON = 6
 

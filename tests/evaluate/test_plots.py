@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from icpe.core.errors import InvalidParameterError, MissingExtraError
 from icpe.evaluate.plots import check_plot_path, comparison_figure, save_figure
 from icpe.evaluate.report import Report, family_record
-from icpe.exceptions import InvalidParameterError, MissingExtraError
-from icpe.tasks import BinarySearch
+from icpe.families import BinarySearch
 
 
 def report(explorer="uniform", **changes) -> Report:

@@ -3,14 +3,14 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from icpe.core.errors import UnsupportedError
+from icpe.core.request import OperatingPoint
 from icpe.evaluate.regret import cumulative_regret, task_means, with_horizon
-from icpe.exceptions import UnsupportedError
 from icpe.explorers import make_explorer
 from icpe.explorers.wrappers import wrap_explorer
-from icpe.rollout import episode_tasks
-from icpe.tasks import BinarySearch, DeterministicBandit, MagicAction
+from icpe.families import BinarySearch, DeterministicBandit, MagicAction
+from icpe.play.rollout import episode_tasks
 from icpe.testing.toy_tasks import Lockers
-from icpe.types import OperatingPoint
 
 FAMILY = DeterministicBandit(num_arms=4)
 

@@ -4,10 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from icpe.core.errors import InvalidParameterError, UnsupportedError
 from icpe.evaluate.reliability import Reliability, measure_reliability
-from icpe.exceptions import InvalidParameterError, UnsupportedError
 from icpe.explorers import AbstractExplorer, make_explorer
-from icpe.tasks import GaussianBandit
+from icpe.families import GaussianBandit
 from icpe.testing.toy_artifacts import guesser
 
 STATED = np.array([0.1, 0.15, 0.55, 0.9, 1.0])

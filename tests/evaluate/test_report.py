@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from icpe.core.errors import InvalidParameterError, MissingExtraError
 from icpe.evaluate.report import Report, family_record, to_frame
-from icpe.exceptions import InvalidParameterError, MissingExtraError
-from icpe.tasks import GaussianBandit
+from icpe.families import GaussianBandit
 
 KEYS = [
     "explorer",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.evaluate.training_rule import SequentialTest, TrainingRule
-from icpe.exceptions import InvalidParameterError, OperatingPointError
 from icpe.testing.toy_artifacts import guesser
 
 BATCH = 64

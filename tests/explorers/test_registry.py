@@ -2,7 +2,7 @@ from typing import Annotated
 
 import pytest
 
-from icpe.exceptions import InvalidParameterError, UnknownNameError, UnsupportedError
+from icpe.core.errors import InvalidParameterError, UnknownNameError, UnsupportedError
 from icpe.explorers import registry
 from icpe.explorers.registry import (
     accepted_families,
@@ -13,9 +13,9 @@ from icpe.explorers.registry import (
     make_explorer,
     register_explorer,
 )
-from icpe.explorers.top_two import TopTwoExplorer, make_top_two
-from icpe.explorers.uniform import UniformExplorer, make_uniform
-from icpe.tasks import BinarySearch, GaussianBandit
+from icpe.explorers.rules.top_two import TopTwoExplorer, make_top_two
+from icpe.explorers.rules.uniform import UniformExplorer, make_uniform
+from icpe.families import BinarySearch, GaussianBandit
 from icpe.testing.toy_tasks import TwoDoors
 
 

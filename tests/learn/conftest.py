@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import pytest
 
-from icpe.explorers.base import AbstractExplorer
+from icpe.core.explorer import AbstractExplorer
 from icpe.learn.config import TrainConfig
 
 

@@ -10,9 +10,12 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.explorers.net_config import PriceRange
-from icpe.explorers.networks import Estimates, ExplorerNets
-from icpe.explorers.neural import NeuralExplorer
+from icpe.core.episode import STOP
+from icpe.core.family import TaskSpec
+from icpe.core.request import Regime
+from icpe.explorers.neural.config import PriceRange
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import Estimates, ExplorerNets
 from icpe.learn.behavior import (
     BehaviorExplorer,
     TrainingPoint,
@@ -21,9 +24,7 @@ from icpe.learn.behavior import (
     ignore_stop_probability,
 )
 from icpe.learn.config import TrainConfig
-from icpe.tasks.base import TaskSpec
 from icpe.testing.random_weights import random_weights
-from icpe.types import STOP, Regime
 
 SPEC = TaskSpec(num_queries=4, num_hypotheses=2, outcome_size=1, horizon=10)
 PRICES = PriceRange(0.01, 0.2)

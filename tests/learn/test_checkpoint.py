@@ -7,8 +7,8 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.exceptions import CheckpointError
-from icpe.files import read_document, save_tree
+from icpe.artifact.trees import read_document, save_tree
+from icpe.core.errors import CheckpointError
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.universal import UniversalLearner

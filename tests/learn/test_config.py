@@ -2,12 +2,12 @@
 
 import pytest
 
-from icpe.exceptions import InvalidParameterError
-from icpe.explorers.net_config import PriceRange
+from icpe.core.errors import InvalidParameterError
+from icpe.core.family import TaskSpec
+from icpe.explorers.neural.config import PriceRange
+from icpe.families.registry import family_names, make
 from icpe.learn.config import TrainConfig
 from icpe.learn.presets import preset
-from icpe.tasks.base import TaskSpec
-from icpe.tasks.registry import family_names, make
 from icpe.testing.toy_tasks import TwoDoors
 
 SPEC = TaskSpec(num_queries=2, num_hypotheses=2, outcome_size=1, horizon=40)

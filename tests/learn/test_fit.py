@@ -13,11 +13,11 @@ import jax
 import numpy as np
 import pytest
 
-from icpe.exceptions import InvalidParameterError, TrainingDivergedError
-from icpe.files import read_document
+from icpe.artifact.trees import read_document
+from icpe.core.errors import InvalidParameterError, TrainingDivergedError
+from icpe.core.progress import AbstractProgress
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.universal import UniversalLearner
-from icpe.progress import AbstractProgress
 from icpe.testing.toy_tasks import TwoDoors
 
 pytestmark = pytest.mark.usefixtures("optax_dtypes")
@@ -220,7 +220,7 @@ def test_a_training_killed_while_it_saves_resumes_to_the_same_bits(
 ON_TWO_DEVICES = """
 import dataclasses, json, sys
 import equinox as eqx, jax, numpy as np
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import device_mesh, fit
 from icpe.testing.toy_tasks import TwoDoors

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import pytest
 
-from icpe.certificate import hash_arrays
+from icpe.artifact.certificate import hash_arrays
 from icpe.evaluate.training_rule import TrainingRule
 from icpe.learn.fit import fit
 from icpe.testing.toy_tasks import TwoDoors

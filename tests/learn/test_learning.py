@@ -8,13 +8,13 @@ fails an optimal explorer with probability less than 1e-5.
 import jax.random as jr
 import pytest
 
-from icpe.explorers.networks import ExplorerNets
-from icpe.explorers.neural import NeuralExplorer
+from icpe.core.request import OperatingPoint
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import fit
-from icpe.rollout import run_episodes
+from icpe.play.rollout import run_episodes
 from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
-from icpe.types import OperatingPoint
 
 pytestmark = pytest.mark.usefixtures("optax_dtypes")
 EPISODES = 2000

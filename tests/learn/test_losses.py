@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from icpe.explorers.networks import Estimates
+from icpe.core.family import TaskSpec
+from icpe.explorers.neural.networks import Estimates
 from icpe.learn.losses import gain_targets, inference_loss, query_loss
 from icpe.learn.replay import Experience
-from icpe.tasks.base import TaskSpec
 
 STEPS, QUERIES, HYPOTHESES = 6, 3, 2
 CASES = 200

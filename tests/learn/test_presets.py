@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Bool, Float
 
+from icpe.core.arrays import Index, PRNGKey, PyTree
+from icpe.core.family import TaskSpec
+from icpe.core.request import OperatingPoint
 from icpe.explorers import AbstractExplorer, make_explorer
-from icpe.explorers.networks import ExplorerNets
-from icpe.explorers.neural import NeuralExplorer
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.families import DeterministicBandit, GaussianBandit, make
+from icpe.families.registry import family_names
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import fit
 from icpe.learn.presets import preset
-from icpe.rollout import run_episodes
-from icpe.tasks import DeterministicBandit, GaussianBandit, make
-from icpe.tasks.base import TaskSpec
-from icpe.tasks.registry import family_names
-from icpe.types import Index, OperatingPoint, PRNGKey, PyTree
+from icpe.play.rollout import run_episodes
 
 EPISODES = 16_384
 

@@ -7,10 +7,11 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from icpe.core.episode import STOP, StopReason
+from icpe.core.request import OperatingPoint
 from icpe.learn.replay import Experience, Replay
-from icpe.rollout import rollout
+from icpe.play.rollout import rollout
 from icpe.testing.toy_tasks import Corridor, Lockers
-from icpe.types import STOP, OperatingPoint, StopReason
 
 STEPS = 4
 

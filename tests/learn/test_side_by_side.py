@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from icpe.exceptions import CheckpointError, InvalidParameterError
+from icpe.core.errors import CheckpointError, InvalidParameterError
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.fit_seeds import fit_side_by_side
 from icpe.testing.toy_tasks import TwoDoors

@@ -6,9 +6,9 @@ import jax
 import numpy as np
 import pytest
 
-from icpe.exceptions import UnsupportedError
-from icpe.explorers.net_config import NetConfig, PriceRange
-from icpe.explorers.networks import ExplorerNets
+from icpe.core.errors import UnsupportedError
+from icpe.explorers.neural.config import NetConfig, PriceRange
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.transfer import like_networks, transfer
 from icpe.nets.transformer import TransformerConfig
 from icpe.testing.random_weights import random_weights

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from icpe.exceptions import InvalidParameterError
-from icpe.history import StepCount
+from icpe.core.errors import InvalidParameterError
+from icpe.core.memory import StepCount
 from icpe.nets.transformer import (
     CausalTransformer,
     TransformerConfig,

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Annotation
 
 from icpe.studies.catalog import make_study
-from icpe.studies.digits_figures import NAMES, accuracy_figure
+from icpe.studies.digits.figures import NAMES, accuracy_figure
 from icpe.studies.figures import LOOKS, Panel, Series, panels_figure
 
 RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "data" / "results"

@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
+from icpe.families.bandits import DeterministicBandit
+from icpe.families.search import BinarySearch
 from icpe.studies.measures import Baseline, Evaluation, Optimum, Trained, at
 from icpe.studies.models import Bench, Model, OutOfTimeError
 from icpe.studies.tiny import TINY
-from icpe.tasks.bandits import DeterministicBandit
-from icpe.tasks.search import BinarySearch
 from icpe.testing.toy_artifacts import guesser
 
 MODEL = Model(BinarySearch(size=2))

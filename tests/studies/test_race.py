@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.studies.race import Goal, race
 from icpe.testing.toy_tasks import TwoDoors
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from icpe.exceptions import InvalidParameterError, UnknownNameError
+from icpe.core.errors import InvalidParameterError, UnknownNameError
 from icpe.studies.durations import parse_duration
 from icpe.studies.models import OutOfTimeError
 from icpe.studies.runner import Selection, main, run_study, summary

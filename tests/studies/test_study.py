@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from icpe.exceptions import DataError, UnknownNameError
+from icpe.core.errors import DataError, UnknownNameError
+from icpe.families.search import BinarySearch
 from icpe.studies.catalog import make_study, study_names
 from icpe.studies.measures import Baseline, Evaluation, Trained
 from icpe.studies.study import Cell, Results, plain
 from icpe.studies.tables import NOT_RUN
-from icpe.tasks.search import BinarySearch
 
 MEASURE = Evaluation(BinarySearch(size=4), Baseline("uniform"), (0.1,))
 CELL = Cell("K=4", "uniform", MEASURE)

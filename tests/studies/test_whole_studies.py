@@ -5,12 +5,12 @@ import time
 
 import pytest
 
+from icpe.families.search import BinarySearch
 from icpe.studies.catalog import make_study
 from icpe.studies.models import Bench, Model, OutOfTimeError
 from icpe.studies.report import write_report
 from icpe.studies.runner import run_study
 from icpe.studies.tiny import TINY
-from icpe.tasks.search import BinarySearch
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("optax_dtypes")]
 

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from jax.custom_batching import custom_vmap
 
-from icpe.exceptions import ConformanceError, OperatingPointError, UnsupportedError
-from icpe.explorers.base import AbstractExplorer
-from icpe.history import Scratch, StepCount
+from icpe.core.episode import STOP
+from icpe.core.errors import ConformanceError, OperatingPointError, UnsupportedError
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.memory import Scratch, StepCount
+from icpe.core.request import OperatingPoint, Regime
 from icpe.testing import check_explorer
 from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoDoors
-from icpe.types import STOP, OperatingPoint, Regime
 
 FAMILY = TwoDoors()
 BUDGET = OperatingPoint.at(4, budget=4)

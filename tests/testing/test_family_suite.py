@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from jax.custom_batching import custom_vmap
 
-from icpe.exceptions import ConformanceError
-from icpe.tasks.base import (
+from icpe.core.errors import ConformanceError
+from icpe.core.family import (
     AbstractTaskFamily,
     StepResult,
     TaskSpec,

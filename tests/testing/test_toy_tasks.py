@@ -8,7 +8,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
 
 PRICES = (0.0, 0.03, 0.2, 0.4, 0.6, 1.1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.bernoulli_best_arm import bernoulli_best_arm_log_posterior
 
 log_posterior = jax.jit(

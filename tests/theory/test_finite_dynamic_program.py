@@ -4,7 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.episode import STOP
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.finite_dynamic_program import (
     solve_budget,
     solve_error_prob,
@@ -12,7 +13,6 @@ from icpe.theory.finite_dynamic_program import (
 )
 from icpe.theory.finite_model import finite_model
 from icpe.theory.noisy_search import noisy_search_model
-from icpe.types import STOP
 
 NUM_QUERIES = NUM_OUTCOMES = 2
 FAMILIES = [(seed, num_steps) for seed in range(3) for num_steps in (2, 3)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.finite_model import (
     finite_model,
     hypothesis_log_posterior,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.fixed_sequence import (
     Rung,
     critical_successes,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.frontier import Frontier
 
 

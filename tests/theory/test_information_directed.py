@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.information_directed import (
     chain_first_gains,
     chain_second_gains,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.intervals import (
     clopper_pearson,
     clopper_pearson_lower,

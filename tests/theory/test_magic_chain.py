@@ -3,7 +3,7 @@ import itertools
 
 import pytest
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.magic_chain import magic_chain_bound, magic_chain_zero_error
 from icpe.theory.magic_chain_knowledge import ChainSize, Knowledge
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.martingales import mixture_boundary
 
 

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.finite_model import hypothesis_log_posterior, update
 from icpe.theory.noisy_search import noisy_search_model
 

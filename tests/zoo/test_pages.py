@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from icpe import zoo
-from icpe.artifact_document import read_card
+from icpe.artifact.document import read_card
 from icpe.cli.main import COMMANDS
 from icpe.cli.zoo_page import zoo_index, zoo_page
-from icpe.tasks.registry import parameter_fields
+from icpe.families.registry import parameter_fields
 
 PAGES = Path(__file__).parents[2] / "docs" / "zoo"
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from icpe import zoo
-from icpe.explorers.belief import belief_for
-from icpe.rollout import rollout_chunks
+from icpe.core.belief import belief_for
+from icpe.play.rollout import rollout_chunks
 
 NUM_EPISODES = 1024
 LARGEST_DIVERGENCE = 0.02

@@ -3,9 +3,9 @@
 import pytest
 
 from icpe import Artifact, zoo
-from icpe.artifact_document import read_card
-from icpe.certificate import Certificate
-from icpe.exceptions import UnknownNameError
+from icpe.artifact.certificate import Certificate
+from icpe.artifact.document import read_card
+from icpe.core.errors import UnknownNameError
 
 LARGEST_ZOO = 25_000_000
 NAMES = zoo.names()

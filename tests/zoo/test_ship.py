@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.artifact_document import read_card
-from icpe.exceptions import UnsupportedError
-from icpe.explorers.net_config import NetConfig
-from icpe.explorers.networks import ExplorerNets
-from icpe.explorers.shipping import in_float32
-from icpe.files import named_arrays, rounded
+from icpe.artifact.document import read_card
+from icpe.artifact.trees import named_arrays
+from icpe.core.errors import UnsupportedError
+from icpe.explorers.neural.config import NetConfig
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.explorers.neural.shipping import in_float32, rounded
+from icpe.families import make
 from icpe.learn.presets import preset
 from icpe.nets.transformer import TransformerConfig
-from icpe.tasks import make
 from icpe.testing.random_weights import random_weights
 from icpe.testing.toy_artifacts import guesser
 

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 
 _FLAG = "--debug"
 _WITH_VALUE = ("--data", "--import")

@@ -8,13 +8,13 @@ import os
 from pathlib import Path
 
 from icpe import zoo
-from icpe.exceptions import (
+from icpe.core.errors import (
     InvalidParameterError,
     UnknownNameError,
     UnsupportedError,
     did_you_mean,
 )
-from icpe.files import check_writable
+from icpe.core.files import check_writable
 
 
 def file_named(word: str) -> Path | None:

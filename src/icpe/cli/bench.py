@@ -98,8 +98,8 @@ def _race(args: Args) -> int:
     import jax
 
     from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.core.checks import check_positive
     from icpe.studies.race import GOALS, race
-    from icpe.types import check_positive
 
     check_positive("--race-seconds", args.race_seconds)
     machine = "cpu" if jax.default_backend() == "cpu" else "gpu"

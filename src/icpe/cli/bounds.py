@@ -39,7 +39,7 @@ def run(args: Args) -> int:
     from icpe.cli.terminal import output, print_json
     from icpe.evaluate.limits import is_every_task, limits
     from icpe.evaluate.report import family_record
-    from icpe.tasks.registry import describe
+    from icpe.families.registry import describe
 
     check_seed(args.seed)
     family = build_family(args.family, args.settings)

@@ -42,8 +42,8 @@ def run(args: Args) -> int:
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.core.files import check_writable
     from icpe.evaluate.calibrate import calibrate
-    from icpe.files import check_writable
 
     if args.seed is not None:
         check_seed(args.seed)

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from icpe.tasks.base import TaskSpec
+from icpe.core.family import TaskSpec
 
 _SHADES = " ░▒▓█"
 _HIDDEN = "·"

@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from icpe.artifact.operating_table import OperatingTable
 from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
 from icpe.cli.terminal import floored
-from icpe.operating_table import OperatingTable
-from icpe.tasks.registry import describe_record
+from icpe.families.registry import describe_record
 
 _HEADINGS = ("accuracy", "queries", "median", "90 %", "99 %", "most")
 

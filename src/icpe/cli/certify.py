@@ -49,7 +49,7 @@ def run(args: Args) -> int:
     from icpe.cli.artifact_files import changeable_file, readable_file
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
-    from icpe.files import check_writable
+    from icpe.core.files import check_writable
 
     if args.seed is not None:
         check_seed(args.seed)
@@ -124,7 +124,7 @@ def _print_certificate(console, certificate) -> None:
 
 def _sentences(certificate):
     """What was found, in words."""
-    from icpe.certificate import LEAST_CONFIDENCE
+    from icpe.artifact.certificate import LEAST_CONFIDENCE
     from icpe.cli.terminal import floored
 
     confidence = f"{100 * certificate.confidence:g} %"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import jax.numpy as jnp
 
 from icpe.cli.episode import Turn
-from icpe.tasks import AbstractTaskFamily, BinarySearch, DeterministicBandit
+from icpe.families import AbstractTaskFamily, BinarySearch, DeterministicBandit
 from icpe.theory.binary_search import version_space
 
 

@@ -1,7 +1,7 @@
 """One episode, step by step, against the simulator or against a person.
 
-The rules are those of `icpe.rollout`, and a simulated world uses its keys: with the
-same seed, `run_episode` shows exactly episode `number` of `evaluate`.
+The rules are those of `icpe.play.rollout`, and a simulated world uses its keys: with
+the same seed, `run_episode` shows exactly episode `number` of `evaluate`.
 """
 
 import abc
@@ -15,9 +15,11 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from icpe.explorers.base import AbstractExplorer
-from icpe.tasks.base import AbstractTaskFamily, StepResult, TaskSpec
-from icpe.types import STOP, OperatingPoint, PRNGKey, PyTree, Regime, StopReason
+from icpe.core.arrays import PRNGKey, PyTree
+from icpe.core.episode import STOP, StopReason
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily, StepResult, TaskSpec
+from icpe.core.request import OperatingPoint, Regime
 
 
 class AbstractWorld(abc.ABC):

@@ -14,13 +14,13 @@ from icpe import zoo
 from icpe.artifact import Artifact
 from icpe.cli.artifact_files import file_named
 from icpe.cli.families import build_family, convert
-from icpe.evaluate import Contender, Request
-from icpe.exceptions import (
+from icpe.core.errors import (
     InvalidParameterError,
     UnknownNameError,
     UnsupportedError,
     did_you_mean,
 )
+from icpe.evaluate import Contender, Request
 from icpe.explorers import (
     AbstractExplorer,
     explorer_names,
@@ -28,8 +28,8 @@ from icpe.explorers import (
     make_explorer,
 )
 from icpe.explorers.wrappers import WRAPPERS, wrap_explorer
-from icpe.tasks import AbstractTaskFamily
-from icpe.tasks.registry import describe, family_names
+from icpe.families import AbstractTaskFamily
+from icpe.families.registry import describe, family_names
 
 _ERROR_PROB = ",error_prob="
 

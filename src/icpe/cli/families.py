@@ -6,9 +6,9 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from icpe.exceptions import InvalidParameterError
-from icpe.tasks import AbstractTaskFamily
-from icpe.tasks.registry import get_factory, make, parameter_fields
+from icpe.core.errors import InvalidParameterError
+from icpe.families import AbstractTaskFamily
+from icpe.families.registry import get_factory, make, parameter_fields
 
 
 def build_family(name: str, settings: Mapping[str, str]) -> AbstractTaskFamily:

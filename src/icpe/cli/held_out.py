@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from icpe.tasks.mnist import NUM_IMAGES
+from icpe.families.patches.mnist import NUM_IMAGES
 
 
 def held_out(document: Mapping[str, Any]) -> str | None:

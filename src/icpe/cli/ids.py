@@ -36,8 +36,8 @@ def run(args: Args) -> int:
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import print_json
-    from icpe.evaluate.myopia import FEWEST_ARMS, myopic_rows
-    from icpe.types import check_at_least, check_between
+    from icpe.core.checks import check_at_least, check_between
+    from icpe.studies.statistics.myopia import FEWEST_ARMS, myopic_rows
 
     check_seed(args.seed)
     check_at_least("--episodes", args.episodes, 0)
@@ -60,7 +60,7 @@ def run(args: Args) -> int:
 
 
 def _record(row) -> dict:
-    from icpe.evaluate.myopia import OPTIMUM
+    from icpe.studies.statistics.myopia import OPTIMUM
 
     return {
         "example": row.example,
@@ -85,7 +85,7 @@ def _print_tables(rows, error_prob: float) -> None:
     from rich.table import Table
 
     from icpe.cli.terminal import output
-    from icpe.evaluate.myopia import OPTIMUM
+    from icpe.studies.statistics.myopia import OPTIMUM
 
     console = output()
     for example, heading in _HEADINGS.items():

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Sequence
 
 from icpe.cli.anywhere import take_anywhere
-from icpe.exceptions import IcpeError, UnknownNameError, did_you_mean
+from icpe.core.errors import IcpeError, UnknownNameError, did_you_mean
 
 COMMANDS = {
     "demo": "see the main job done, step by step",

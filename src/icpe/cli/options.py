@@ -18,9 +18,9 @@ Seed = Annotated[int, tyro.conf.arg(metavar="N")]
 
 def check_seed(seed: int) -> None:
     """Raises one sentence unless the seed is a 32-bit unsigned number."""
-    from icpe import types
+    from icpe.core import checks
 
-    types.check_seed("--seed", seed)
+    checks.check_seed("--seed", seed)
 
 
 def _optional(metavar: str) -> Any:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import tyro
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 
 Args = TypeVar("Args")
 

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from icpe.cli.episode import AbstractWorld
-from icpe.exceptions import InvalidOutcomeError, UnsupportedError
-from icpe.tasks.base import StepResult, TaskSpec, plain_reset, plain_step
+from icpe.core.errors import InvalidOutcomeError, UnsupportedError
+from icpe.core.family import StepResult, TaskSpec, plain_reset, plain_step
 
 QUIT_WORDS = ("quit", "exit", "q")
 

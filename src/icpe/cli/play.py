@@ -57,8 +57,8 @@ def run(args: Args) -> int:
     from icpe import evaluate as evaluation
     from icpe.cli.explorers import resolve
     from icpe.cli.runtime import keep_compiled_programs
-    from icpe.exceptions import InvalidParameterError
-    from icpe.types import check_at_least
+    from icpe.core.checks import check_at_least
+    from icpe.core.errors import InvalidParameterError
 
     check_seed(args.seed)
     check_at_least("--episode", args.episode, 0)
@@ -85,7 +85,7 @@ def _play_with_simulator(args: Args, family, player) -> None:
     from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
     from icpe.cli.terminal import output, print_json
     from icpe.cli.view import EpisodeView
-    from icpe.tasks.registry import describe
+    from icpe.families.registry import describe
 
     console = output()
     spec = family.spec
@@ -121,7 +121,7 @@ def _play_with_person(args: Args, family, player) -> None:
     from icpe.cli.person import Person, PersonLeft, check_person_can_play
     from icpe.cli.terminal import output
     from icpe.cli.view import EpisodeView
-    from icpe.tasks.registry import describe, family_name
+    from icpe.families.registry import describe, family_name
 
     console = output()
     spec = family.spec
@@ -169,10 +169,10 @@ def _served(args: Args, player) -> str:
 
 def _check_strip(args: Args, family) -> None:
     """Complains now about what could not be drawn later."""
+    from icpe.core.errors import InvalidParameterError
+    from icpe.core.files import check_writable
     from icpe.evaluate.frames import PictureEpisode
     from icpe.evaluate.plots import check_plot_path
-    from icpe.exceptions import InvalidParameterError
-    from icpe.files import check_writable
 
     if args.strip is None:
         return

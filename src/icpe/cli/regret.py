@@ -47,10 +47,10 @@ def run(args: Args) -> int:
     from icpe.cli.explorers import resolve
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.core.errors import UnsupportedError
     from icpe.evaluate.plots import check_plot_path, regret_figure, save_figure
     from icpe.evaluate.regret import cumulative_regret, with_horizon
-    from icpe.exceptions import UnsupportedError
-    from icpe.tasks.registry import describe
+    from icpe.families.registry import describe
 
     check_seed(args.seed)
     cast = resolve(args.explorers, args.family, args.settings)

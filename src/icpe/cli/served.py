@@ -5,9 +5,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from icpe.certificate import Certificate, covering, digest
-from icpe.exceptions import ArtifactError, OperatingPointError
-from icpe.operating_table import OperatingRow, OperatingTable
+from icpe.artifact.certificate import Certificate, covering, digest
+from icpe.artifact.operating_table import OperatingRow, OperatingTable
+from icpe.core.errors import ArtifactError, OperatingPointError
 
 _ERROR_PROBS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
 

@@ -26,7 +26,7 @@ class Args:
 
 def run(args: Args) -> int:
     """Prints the card."""
-    from icpe.artifact_document import read_card
+    from icpe.artifact.document import read_card
     from icpe.cli.artifact_files import readable_file
     from icpe.cli.card import print_card
     from icpe.cli.terminal import output, print_json

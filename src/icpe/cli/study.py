@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from icpe.exceptions import InvalidParameterError, UnknownNameError
+from icpe.core.errors import InvalidParameterError, UnknownNameError
 
 INTERRUPTED = 130
 

@@ -20,7 +20,7 @@ def run(args: Args) -> int:
     from rich.table import Table
 
     from icpe.cli.terminal import output, print_json
-    from icpe.tasks.registry import family_names
+    from icpe.families.registry import family_names
 
     families = [family_card(name) for name in family_names()]
     if args.json:
@@ -45,7 +45,7 @@ def family_card(name: str) -> dict:
     import typing
 
     from icpe.cli.families import describe_type
-    from icpe.tasks.registry import get_factory, parameter_fields
+    from icpe.families.registry import get_factory, parameter_fields
 
     factory = get_factory(name)
     hints = typing.get_type_hints(factory)

@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from icpe.progress import AbstractProgress, LineProgress
+from icpe.core.progress import AbstractProgress, LineProgress
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "·▁▂▃▄▅▆▇█"

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import tyro
 
 from icpe.cli.options import Seed, Settings, check_seed
-from icpe.exceptions import (
+from icpe.core.errors import (
     CheckpointError,
     InvalidParameterError,
     UnknownNameError,
@@ -76,8 +76,8 @@ def run(args: Args) -> int:
     from icpe.cli.families import build_family
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, progress_meter
+    from icpe.core.checks import check_at_least
     from icpe.learn.fit import FitOptions
-    from icpe.types import check_at_least
     from icpe.workflow import checkpoint_path, metrics_path, train
 
     check_seed(args.seed)

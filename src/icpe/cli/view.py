@@ -7,7 +7,7 @@ from rich.markup import escape
 from icpe.cli.canvas import Canvas
 from icpe.cli.episode import EpisodeEnd, Turn
 from icpe.cli.terminal import bar, skyline
-from icpe.tasks.base import TaskSpec
+from icpe.core.family import TaskSpec
 
 _BAR_WIDTH = 24
 _NUM_BARS = 6

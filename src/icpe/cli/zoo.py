@@ -58,8 +58,8 @@ def _copy(name: str | None, out: Path, *, overwrite: bool) -> None:
 
     from icpe import zoo
     from icpe.cli.artifact_files import check_out
-    from icpe.exceptions import InvalidParameterError
-    from icpe.files import replacing
+    from icpe.core.errors import InvalidParameterError
+    from icpe.core.files import replacing
 
     if name is None:
         raise InvalidParameterError(

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from icpe.artifact.operating_table import OperatingTable
 from icpe.cli.held_out import held_out
 from icpe.cli.served import Served, served_requests
 from icpe.cli.terminal import floored
-from icpe.operating_table import OperatingTable
-from icpe.tasks.registry import notable_parameters, parameter_fields
+from icpe.families.registry import notable_parameters, parameter_fields
 from icpe.zoo import Card
 
 _INDEX = """\

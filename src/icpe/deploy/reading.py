@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from icpe.exceptions import InvalidOutcomeError
-from icpe.tasks.base import TaskSpec
+from icpe.core.errors import InvalidOutcomeError
+from icpe.core.family import TaskSpec
 
 
 def read_query(query: Any, spec: TaskSpec, mask: Bool[np.ndarray, "queries"]) -> int:

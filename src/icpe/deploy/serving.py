@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from icpe.artifact import Artifact, Service
-from icpe.exceptions import InvalidParameterError, UnsupportedError
-from icpe.explorers.base import AbstractExplorer
-from icpe.tasks.base import AbstractTaskFamily, TaskSpec
-from icpe.types import OperatingPoint
+from icpe.artifact.artifact import Artifact, Service
+from icpe.core.errors import InvalidParameterError, UnsupportedError
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily, TaskSpec
+from icpe.core.request import OperatingPoint
 
 
 def check_explorer(explorer: Any) -> None:

@@ -17,7 +17,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from icpe.artifact import Artifact
-from icpe.certificate import LEAST_CONFIDENCE, Certificate
+from icpe.artifact.certificate import LEAST_CONFIDENCE, Certificate
+from icpe.core.arrays import Index, PyTree
+from icpe.core.checks import check_seed
+from icpe.core.episode import STOP, StopReason
+from icpe.core.errors import SessionError
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily, TaskSpec
+from icpe.core.request import OperatingPoint, Regime
 from icpe.deploy.reading import (
     read_first_outcome,
     read_mask,
@@ -25,18 +32,6 @@ from icpe.deploy.reading import (
     read_query,
 )
 from icpe.deploy.serving import check_explorer, family_of, serve
-from icpe.exceptions import SessionError
-from icpe.explorers.base import AbstractExplorer
-from icpe.tasks.base import AbstractTaskFamily, TaskSpec
-from icpe.types import (
-    STOP,
-    Index,
-    OperatingPoint,
-    PyTree,
-    Regime,
-    StopReason,
-    check_seed,
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,8 +52,8 @@ class Told:
 class Session:
     """One explorer on one problem, from the first query to the answer.
 
-    The session keeps the rules of `icpe.rollout`: the cap on queries, the horizon, the
-    end by the task itself and the stop by the explorer. The next query is worked out
+    The session keeps the rules of `icpe.play.rollout`: the cap on queries, the horizon,
+    the end by the task itself and the stop by the explorer. The next query is worked out
     when an outcome is told, so that `ask`, `stopped` and `recommendation` only look.
 
     Args:
@@ -243,7 +238,7 @@ def _stop_reason(
     can_ask: bool,
     wants_to_stop: bool,
 ) -> StopReason:
-    """The rules of an episode, in the order of `icpe.rollout`."""
+    """The rules of an episode, in the order of `icpe.play.rollout`."""
     cap = int(point.max_queries)
     if terminated:
         return StopReason.TERMINATED

@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 import jax.random as jr
 
 from icpe.artifact import Artifact
-from icpe.certificate import Certificate
+from icpe.artifact.certificate import Certificate
+from icpe.core.checks import check_at_least
+from icpe.core.errors import OperatingPointError
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.progress import AbstractProgress, NoProgress
+from icpe.core.request import OperatingPoint, Regime
 from icpe.evaluate.metrics import QUANTILES, Tally
 from icpe.evaluate.report import Report, family_record
-from icpe.exceptions import OperatingPointError
-from icpe.explorers.base import AbstractExplorer
-from icpe.progress import AbstractProgress, NoProgress
-from icpe.rollout import rollout_chunks
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import OperatingPoint, Regime, check_at_least
+from icpe.play.rollout import rollout_chunks
 
 Contender = AbstractExplorer | Artifact
 """Who can be evaluated: a trained explorer looks up its price in its artifact."""

@@ -8,13 +8,15 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact import Artifact
+from icpe.artifact.operating_table import OperatingRow, OperatingTable
+from icpe.core.arrays import PRNGKey
+from icpe.core.checks import check_at_least
+from icpe.core.errors import OperatingPointError
+from icpe.core.progress import AbstractProgress, NoProgress
+from icpe.core.request import OperatingPoint, Regime
 from icpe.evaluate.metrics import Tally
-from icpe.exceptions import OperatingPointError
-from icpe.operating_table import OperatingRow, OperatingTable
-from icpe.progress import AbstractProgress, NoProgress
-from icpe.rollout import default_chunk_size, rollout_chunks
+from icpe.play.rollout import default_chunk_size, rollout_chunks
 from icpe.theory.intervals import clopper_pearson_lower
-from icpe.types import OperatingPoint, PRNGKey, Regime, check_at_least
 
 NUM_PRICES = 64
 QUANTILES = (0.5, 0.9, 0.99)

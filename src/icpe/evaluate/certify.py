@@ -13,7 +13,13 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact import Artifact, provenance
-from icpe.certificate import Certificate, PriceTest, digest
+from icpe.artifact.certificate import Certificate, PriceTest, digest
+from icpe.core.arrays import PRNGKey
+from icpe.core.checks import check_at_least
+from icpe.core.errors import InvalidParameterError, OperatingPointError
+from icpe.core.fingerprint import fingerprint
+from icpe.core.progress import AbstractProgress, NoProgress
+from icpe.core.request import OperatingPoint
 from icpe.evaluate.groups import by_difficulty, by_hypothesis, difficulty
 from icpe.evaluate.ladder import (
     POWER,
@@ -22,13 +28,9 @@ from icpe.evaluate.ladder import (
     climb,
     default_episodes,
 )
-from icpe.exceptions import InvalidParameterError, OperatingPointError
-from icpe.progress import AbstractProgress, NoProgress
-from icpe.rollout import Ending, rollout_chunks
-from icpe.tasks.fingerprint import fingerprint
+from icpe.play.rollout import Ending, rollout_chunks
 from icpe.theory.fixed_sequence import trials_needed
 from icpe.theory.intervals import check_confidence, clopper_pearson_lower
-from icpe.types import OperatingPoint, PRNGKey, check_at_least
 
 DEFAULT_BUDGET_EPISODES = 10_000
 _STREAM = 0x0CE47

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from icpe.core.family import TaskSpec
 from icpe.evaluate.frames import Frame
 from icpe.evaluate.plots import COLORS, INK, Axes, Figure, figure_type, tidy
-from icpe.tasks.base import TaskSpec
 
 _MOST_TICKS = 16
 _MOST_WORDS = 24

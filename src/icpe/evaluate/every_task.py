@@ -15,12 +15,13 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
-from icpe.tasks.bandits import GaussianBandit
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.tasks.bernoulli import BernoulliBandit
-from icpe.tasks.feedback_graph import FeedbackGraph
-from icpe.tasks.magic_action import MagicAction
-from icpe.tasks.shifted import ShiftedGaussianBandit
+from icpe.core.arrays import PRNGKey
+from icpe.core.family import AbstractTaskFamily
+from icpe.families.bandits import GaussianBandit
+from icpe.families.bernoulli_bandit import BernoulliBandit
+from icpe.families.feedback_graph.law import FeedbackGraph
+from icpe.families.magic_action.law import MagicAction
+from icpe.families.shifted_gaussian_bandit import ShiftedGaussianBandit
 from icpe.theory.characteristic_time import (
     bernoulli_characteristic_time,
     gaussian_characteristic_time,
@@ -29,7 +30,6 @@ from icpe.theory.divergences import kl_error_prob
 from icpe.theory.feedback_graph_time import feedback_graph_time
 from icpe.theory.magic_action import magic_action_time
 from icpe.theory.minimum_gap import minimum_gap_bounds
-from icpe.types import PRNGKey
 
 Bounds = dict[str, float | int | None]
 Times = Float[Array, "tasks"]

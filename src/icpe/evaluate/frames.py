@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, UInt8
 
+from icpe.core.errors import InvalidParameterError, MissingExtraError, UnsupportedError
+from icpe.core.family import TaskSpec
+from icpe.core.files import replacing
 from icpe.evaluate.plots import Figure, figure_type
-from icpe.exceptions import InvalidParameterError, MissingExtraError, UnsupportedError
-from icpe.files import replacing
-from icpe.tasks.base import TaskSpec
 
 _HIDDEN = (31, 56, 92)
 _NEWEST, _NEWEST_COLOR = "#E69F00", (230, 159, 0)

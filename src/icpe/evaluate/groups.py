@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.certificate import Group
-from icpe.rollout import Ending, episode_tasks
-from icpe.tasks.bandits import DeterministicBandit, GaussianBandit
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.tasks.bernoulli import BernoulliBandit
-from icpe.tasks.feedback_graph import FeedbackGraph
-from icpe.tasks.shifted import ShiftedGaussianBandit
-from icpe.types import PRNGKey, Scalar
+from icpe.artifact.certificate import Group
+from icpe.core.arrays import PRNGKey, Scalar
+from icpe.core.family import AbstractTaskFamily
+from icpe.families.bandits import DeterministicBandit, GaussianBandit
+from icpe.families.bernoulli_bandit import BernoulliBandit
+from icpe.families.feedback_graph.law import FeedbackGraph
+from icpe.families.shifted_gaussian_bandit import ShiftedGaussianBandit
+from icpe.play.rollout import Ending, episode_tasks
 
 _NUM_BINS = 4
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.special
 
-from icpe.exceptions import InvalidParameterError
-from icpe.operating_table import OperatingRow
+from icpe.artifact.operating_table import OperatingRow
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.fixed_sequence import (
     Rung,
     critical_successes,

@@ -5,29 +5,29 @@ from collections.abc import Callable
 import jax.random as jr
 import numpy as np
 
+from icpe.core.arrays import PRNGKey
+from icpe.core.errors import OperatingPointError
+from icpe.core.family import AbstractTaskFamily
 from icpe.evaluate.every_task import (
     bernoulli_bounds,
     feedback_graph_bounds,
     gaussian_bounds,
     magic_action_bounds,
 )
-from icpe.exceptions import OperatingPointError
-from icpe.tasks.bandits import DeterministicBandit, GaussianBandit, numbers_of_arms
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.tasks.bernoulli import BernoulliBandit
-from icpe.tasks.feedback_graph import FeedbackGraph
-from icpe.tasks.magic_action import MagicAction
-from icpe.tasks.magic_chain import MagicChain
-from icpe.tasks.search import BinarySearch, NoisyBinarySearch
-from icpe.tasks.shifted import ShiftedGaussianBandit
-from icpe.tasks.two_pull import TwoPullBandit
+from icpe.families.bandits import DeterministicBandit, GaussianBandit, numbers_of_arms
+from icpe.families.bernoulli_bandit import BernoulliBandit
+from icpe.families.feedback_graph.law import FeedbackGraph
+from icpe.families.magic_action.law import MagicAction
+from icpe.families.magic_chain.law import MagicChain
+from icpe.families.search import BinarySearch, NoisyBinarySearch
+from icpe.families.shifted_gaussian_bandit import ShiftedGaussianBandit
+from icpe.families.two_pull_bandit import TwoPullBandit
 from icpe.theory.binary_search import search_optimum
 from icpe.theory.frontier import Frontier
 from icpe.theory.information_directed import two_pull_queries_without_arm_zero
 from icpe.theory.magic_chain import magic_chain_bound, magic_chain_zero_error
 from icpe.theory.magic_chain_frontier import magic_chain_frontier
 from icpe.theory.noisy_search import noisy_search_least_queries
-from icpe.types import PRNGKey
 
 Limits = dict[str, float | int | None]
 

@@ -6,9 +6,9 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from icpe.rollout import Ending
+from icpe.core.episode import StopReason
+from icpe.play.rollout import Ending
 from icpe.theory.intervals import clopper_pearson, mean_interval
-from icpe.types import StopReason
 
 CONFIDENCE = 0.95
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from icpe.core.errors import InvalidParameterError, MissingExtraError
 from icpe.evaluate.regret import RegretReport
 from icpe.evaluate.report import Report
-from icpe.exceptions import InvalidParameterError, MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

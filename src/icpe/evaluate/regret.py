@@ -10,15 +10,17 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import PyTree
+from icpe.core.checks import check_at_least
+from icpe.core.errors import UnsupportedError
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.progress import AbstractProgress, NoProgress
+from icpe.core.request import OperatingPoint
 from icpe.evaluate.report import family_record
-from icpe.exceptions import UnsupportedError
-from icpe.explorers.base import AbstractExplorer
-from icpe.progress import AbstractProgress, NoProgress
-from icpe.rollout import episode_tasks, rollout_chunks
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.tasks.registry import describe, family_name
+from icpe.families.registry import describe, family_name
+from icpe.play.rollout import episode_tasks, rollout_chunks
 from icpe.theory.intervals import mean_interval
-from icpe.types import OperatingPoint, PyTree, check_at_least
 
 CONFIDENCE = 0.95
 

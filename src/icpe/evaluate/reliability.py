@@ -6,12 +6,12 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from icpe.core.checks import check_at_least
+from icpe.core.errors import UnsupportedError
+from icpe.core.family import AbstractTaskFamily
 from icpe.evaluate.benchmark import Contender, Request
-from icpe.exceptions import UnsupportedError
-from icpe.rollout import Ending, rollout_chunks
-from icpe.tasks.base import AbstractTaskFamily
+from icpe.play.rollout import Ending, rollout_chunks
 from icpe.theory.intervals import clopper_pearson
-from icpe.types import check_at_least
 
 NUM_BINS = 15
 

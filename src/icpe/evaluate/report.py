@@ -5,9 +5,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from icpe.exceptions import InvalidParameterError, MissingExtraError
-from icpe.tasks.base import AbstractTaskFamily, parameters
-from icpe.tasks.registry import describe_record, family_name
+from icpe.core.errors import InvalidParameterError, MissingExtraError
+from icpe.core.family import AbstractTaskFamily, parameters
+from icpe.families.registry import describe_record, family_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame

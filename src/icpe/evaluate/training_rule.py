@@ -16,14 +16,15 @@ import jax.random as jr
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icpe.exceptions import InvalidParameterError, OperatingPointError
-from icpe.explorers.networks import ExplorerNets
-from icpe.explorers.neural import NeuralExplorer
-from icpe.rollout import run_episodes
-from icpe.tasks.base import AbstractTaskFamily
+from icpe.core.checks import check_at_least
+from icpe.core.errors import InvalidParameterError, OperatingPointError
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.request import OperatingPoint
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.play.rollout import run_episodes
 from icpe.theory.betting import log_wealth
 from icpe.theory.martingales import mixture_boundary
-from icpe.types import OperatingPoint, check_at_least
 
 _STREAM = 0x07A14
 """Folded into the seed, so that the rule shares no episodes with anything else."""

@@ -4,13 +4,13 @@ import dataclasses
 from collections.abc import Iterator
 
 from icpe.artifact import Artifact
-from icpe.certificate import LEAST_CONFIDENCE, Certificate, preferred
+from icpe.artifact.certificate import LEAST_CONFIDENCE, Certificate, preferred
+from icpe.core.errors import ArtifactError, OperatingPointError
+from icpe.core.progress import AbstractProgress
+from icpe.core.request import OperatingPoint
 from icpe.evaluate.certify import Stage, check_request, num_correct
-from icpe.exceptions import ArtifactError, OperatingPointError
-from icpe.progress import AbstractProgress
 from icpe.theory.fixed_sequence import critical_successes
 from icpe.theory.intervals import clopper_pearson_lower, clopper_pearson_upper
-from icpe.types import OperatingPoint
 
 _TOLERANCE = 0.002
 """Fraction of episodes whose answers may differ on other hardware, by rounding."""

@@ -1,32 +1,11 @@
 """Explorers: whoever asks the questions, learned or classical."""
 
-from icpe.explorers.bandit_beliefs import BernoulliBelief as _BernoulliBelief
-from icpe.explorers.bandit_beliefs import GaussianGapBelief as _GaussianGapBelief
-from icpe.explorers.bandit_beliefs import RevealedMeansBelief as _RevealedMeansBelief
-from icpe.explorers.base import AbstractExplorer as AbstractExplorer
-from icpe.explorers.belief import AbstractBelief as AbstractBelief
-from icpe.explorers.belief import AbstractPredictiveBelief as AbstractPredictiveBelief
-from icpe.explorers.belief import belief_for as belief_for
-from icpe.explorers.belief import families_with_belief as families_with_belief
-from icpe.explorers.belief import register_belief as register_belief
-from icpe.explorers.bisection import BisectionExplorer as BisectionExplorer
-from icpe.explorers.bisection import make_bisection as _make_bisection
-from icpe.explorers.chain_belief import chain_belief as _chain_belief
-from icpe.explorers.graph_beliefs import graph_belief as _graph_belief
-from icpe.explorers.information_gain import (
-    InformationGainExplorer as InformationGainExplorer,
-)
-from icpe.explorers.information_gain import (
-    make_information_gain as _make_information_gain,
-)
-from icpe.explorers.informed_greedy import (
-    InformedGreedyExplorer as InformedGreedyExplorer,
-)
-from icpe.explorers.informed_greedy import (
-    make_informed_greedy as _make_informed_greedy,
-)
-from icpe.explorers.magic_beliefs import MagicActionBelief as _MagicActionBelief
-from icpe.explorers.magic_beliefs import TwoPullBelief as _TwoPullBelief
+from icpe.core.belief import AbstractBelief as AbstractBelief
+from icpe.core.belief import AbstractPredictiveBelief as AbstractPredictiveBelief
+from icpe.core.belief import belief_for as belief_for
+from icpe.core.belief import families_with_belief as families_with_belief
+from icpe.core.belief import register_belief as register_belief
+from icpe.core.explorer import AbstractExplorer as AbstractExplorer
 from icpe.explorers.registry import About as About
 from icpe.explorers.registry import accepted_families as accepted_families
 from icpe.explorers.registry import explorer_about as explorer_about
@@ -36,21 +15,42 @@ from icpe.explorers.registry import explorer_summary as explorer_summary
 from icpe.explorers.registry import explorers_for as explorers_for
 from icpe.explorers.registry import make_explorer as make_explorer
 from icpe.explorers.registry import register_explorer as register_explorer
-from icpe.explorers.search_beliefs import VersionSpaceBelief as _VersionSpaceBelief
-from icpe.explorers.search_beliefs import noisy_search_belief as _noisy_search_belief
-from icpe.explorers.top_two import TopTwoExplorer as TopTwoExplorer
-from icpe.explorers.top_two import make_top_two as _make_top_two
-from icpe.explorers.uniform import UniformExplorer as UniformExplorer
-from icpe.explorers.uniform import make_uniform as _make_uniform
-from icpe.tasks import BernoulliBandit as _BernoulliBandit
-from icpe.tasks import BinarySearch as _BinarySearch
-from icpe.tasks import DeterministicBandit as _DeterministicBandit
-from icpe.tasks import FeedbackGraph as _FeedbackGraph
-from icpe.tasks import GaussianBandit as _GaussianBandit
-from icpe.tasks import MagicAction as _MagicAction
-from icpe.tasks import MagicChain as _MagicChain
-from icpe.tasks import NoisyBinarySearch as _NoisyBinarySearch
-from icpe.tasks import TwoPullBandit as _TwoPullBandit
+from icpe.explorers.rules.bisection import BisectionExplorer as BisectionExplorer
+from icpe.explorers.rules.bisection import make_bisection as _make_bisection
+from icpe.explorers.rules.information_gain import (
+    InformationGainExplorer as InformationGainExplorer,
+)
+from icpe.explorers.rules.information_gain import (
+    make_information_gain as _make_information_gain,
+)
+from icpe.explorers.rules.informed_greedy import (
+    InformedGreedyExplorer as InformedGreedyExplorer,
+)
+from icpe.explorers.rules.informed_greedy import (
+    make_informed_greedy as _make_informed_greedy,
+)
+from icpe.explorers.rules.top_two import TopTwoExplorer as TopTwoExplorer
+from icpe.explorers.rules.top_two import make_top_two as _make_top_two
+from icpe.explorers.rules.uniform import UniformExplorer as UniformExplorer
+from icpe.explorers.rules.uniform import make_uniform as _make_uniform
+from icpe.families import BernoulliBandit as _BernoulliBandit
+from icpe.families import BinarySearch as _BinarySearch
+from icpe.families import DeterministicBandit as _DeterministicBandit
+from icpe.families import FeedbackGraph as _FeedbackGraph
+from icpe.families import GaussianBandit as _GaussianBandit
+from icpe.families import MagicAction as _MagicAction
+from icpe.families import MagicChain as _MagicChain
+from icpe.families import NoisyBinarySearch as _NoisyBinarySearch
+from icpe.families import TwoPullBandit as _TwoPullBandit
+from icpe.families.bandit_beliefs import BernoulliBelief as _BernoulliBelief
+from icpe.families.bandit_beliefs import GaussianGapBelief as _GaussianGapBelief
+from icpe.families.bandit_beliefs import RevealedMeansBelief as _RevealedMeansBelief
+from icpe.families.feedback_graph.belief import graph_belief as _graph_belief
+from icpe.families.magic_action.belief import MagicActionBelief as _MagicActionBelief
+from icpe.families.magic_action.belief import TwoPullBelief as _TwoPullBelief
+from icpe.families.magic_chain.belief import chain_belief as _chain_belief
+from icpe.families.search_beliefs import VersionSpaceBelief as _VersionSpaceBelief
+from icpe.families.search_beliefs import noisy_search_belief as _noisy_search_belief
 
 register_belief(_BinarySearch, lambda family: _VersionSpaceBelief(family.size))
 register_belief(_NoisyBinarySearch, _noisy_search_belief)

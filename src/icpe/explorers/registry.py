@@ -5,16 +5,16 @@ import typing
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from icpe.exceptions import (
+from icpe.core.belief import class_names
+from icpe.core.errors import (
     InvalidParameterError,
     UnknownNameError,
     UnsupportedError,
     did_you_mean,
 )
-from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.belief import class_names
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.tasks.registry import family_name
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily
+from icpe.families.registry import family_name
 
 FamilyClasses = tuple[type[AbstractTaskFamily], ...]
 

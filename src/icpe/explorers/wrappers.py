@@ -3,21 +3,21 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from icpe.exceptions import InvalidParameterError, UnknownNameError, did_you_mean
-from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.explore_then_commit import make_explore_then_commit
-from icpe.explorers.posterior_greedy import (
+from icpe.core.errors import InvalidParameterError, UnknownNameError, did_you_mean
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily, TaskSpec
+from icpe.core.request import OperatingPoint
+from icpe.explorers.registry import About
+from icpe.explorers.rules.explore_then_commit import make_explore_then_commit
+from icpe.explorers.rules.posterior_greedy import (
     asks_about_hypotheses,
     families_that,
     make_posterior_greedy,
 )
-from icpe.explorers.posterior_information import (
+from icpe.explorers.rules.posterior_information import (
     has_one_number,
     make_posterior_information,
 )
-from icpe.explorers.registry import About
-from icpe.tasks.base import AbstractTaskFamily, TaskSpec
-from icpe.types import OperatingPoint
 
 
 class Wrapper(NamedTuple):

@@ -7,12 +7,14 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.net_config import PriceRange
-from icpe.explorers.neural import NeuralExplorer
+from icpe.core.arrays import Index, PRNGKey, PyTree, Scalar
+from icpe.core.episode import STOP
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import TaskSpec
+from icpe.core.request import OperatingPoint, Regime
+from icpe.explorers.neural.config import PriceRange
+from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.learn.config import TrainConfig
-from icpe.tasks.base import TaskSpec
-from icpe.types import STOP, Index, OperatingPoint, PRNGKey, PyTree, Regime, Scalar
 
 
 class TrainingPoint(OperatingPoint):

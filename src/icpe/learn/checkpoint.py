@@ -8,12 +8,12 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 
-from icpe.exceptions import CheckpointError
-from icpe.files import read_document, read_tree, save_tree
+from icpe.artifact.trees import read_document, read_tree, save_tree
+from icpe.core.errors import CheckpointError
+from icpe.core.family import AbstractTaskFamily, parameters
+from icpe.core.fingerprint import fingerprint
+from icpe.families.registry import family_name
 from icpe.learn.learners import AnyConfig, AnyState
-from icpe.tasks.base import AbstractTaskFamily, parameters
-from icpe.tasks.fingerprint import fingerprint
-from icpe.tasks.registry import family_name
 
 
 def save_checkpoint(

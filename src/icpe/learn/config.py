@@ -2,11 +2,11 @@
 
 import dataclasses
 
-from icpe.exceptions import InvalidParameterError
-from icpe.explorers.net_config import NetConfig, PriceRange
+from icpe.core.checks import check_at_least, check_positive
+from icpe.core.errors import InvalidParameterError
+from icpe.core.family import TaskSpec
+from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
-from icpe.tasks.base import TaskSpec
-from icpe.types import check_at_least, check_positive
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,9 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from icpe.exceptions import InvalidParameterError, TrainingDivergedError
+from icpe.core.errors import InvalidParameterError, TrainingDivergedError
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.learners import (
     AnyConfig,
@@ -29,8 +31,6 @@ from icpe.learn.learners import (
 )
 from icpe.learn.log import MetricsLog
 from icpe.learn.side_by_side import SideBySide
-from icpe.progress import AbstractProgress, NoProgress
-from icpe.tasks.base import AbstractTaskFamily
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.progress import AbstractProgress
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions, FitResult, device_mesh, fit_learner
 from icpe.learn.side_by_side import SideBySide
 from icpe.learn.universal import UniversalLearner
-from icpe.progress import AbstractProgress
-from icpe.tasks.base import AbstractTaskFamily
 
 
 def fit_side_by_side(

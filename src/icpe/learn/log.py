@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from icpe.files import replacing
+from icpe.core.files import replacing
 
 
 class MetricsLog:

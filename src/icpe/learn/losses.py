@@ -8,10 +8,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.explorers.networks import Estimates
+from icpe.core.family import TaskSpec
+from icpe.explorers.neural.networks import Estimates
 from icpe.learn.replay import Experience
 from icpe.learn.returns import lambda_returns
-from icpe.tasks.base import TaskSpec
 
 _NOISE_FLOOR = 0.02
 """Bounds the weight of errors where the posterior is almost sure."""

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import PyTree, Scalar
 from icpe.learn.config import TrainConfig
 from icpe.learn.paper.config import PaperConfig
-from icpe.types import PyTree, Scalar
 
 
 def adam(

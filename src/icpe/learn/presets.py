@@ -8,9 +8,9 @@ on the cards of the zoo.
 import dataclasses
 from typing import Literal
 
+from icpe.core.family import AbstractTaskFamily
+from icpe.families.registry import family_name
 from icpe.learn.config import TrainConfig
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.tasks.registry import family_name
 
 Preset = Literal["cpu", "gpu"]
 

@@ -7,9 +7,11 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.history import History
-from icpe.rollout import Transcript
-from icpe.types import OperatingPoint, PRNGKey, StopReason
+from icpe.core.arrays import PRNGKey
+from icpe.core.episode import StopReason
+from icpe.core.history import History
+from icpe.core.request import OperatingPoint
+from icpe.play.rollout import Transcript
 
 
 class Experience(eqx.Module):

@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import jax.random as jr
 from jax.sharding import Mesh
 
-from icpe.exceptions import InvalidParameterError
-from icpe.explorers.networks import ExplorerNets
-from icpe.explorers.neural import NeuralExplorer
+from icpe.core.arrays import PRNGKey, PyTree
+from icpe.core.errors import InvalidParameterError
+from icpe.core.family import AbstractTaskFamily
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
 from icpe.learn.universal import LearnerState, Metrics, UniversalLearner
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import PRNGKey, PyTree
 
 
 class SideBySide(eqx.Module):

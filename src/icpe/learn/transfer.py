@@ -7,10 +7,10 @@ import equinox as eqx
 import jax
 import jax.random as jr
 
-from icpe.exceptions import UnsupportedError
-from icpe.explorers.networks import ExplorerNets
+from icpe.core.errors import UnsupportedError
+from icpe.core.family import TaskSpec
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
-from icpe.tasks.base import TaskSpec
 
 _SIZES = ("num_queries", "num_hypotheses", "outcome_size", "horizon")
 

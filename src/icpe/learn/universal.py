@@ -11,16 +11,16 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int
 
-from icpe.explorers.networks import ExplorerNets
-from icpe.explorers.neural import NeuralExplorer
+from icpe.core.arrays import PRNGKey, PyTree
+from icpe.core.family import AbstractTaskFamily
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.behavior import BehaviorExplorer, draw_points, ignore_stop_probability
 from icpe.learn.config import TrainConfig
 from icpe.learn.losses import gain_targets, inference_loss, query_loss
 from icpe.learn.optimizer import adam, parameters, polyak
 from icpe.learn.replay import Experience, Replay
-from icpe.rollout import rollout
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import PRNGKey, PyTree
+from icpe.play.rollout import rollout
 
 
 class LearnerState(eqx.Module):

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import PRNGKey
 from icpe.nets.convolution import ConvolutionStack, fold
 from icpe.nets.linear import Linear
-from icpe.types import PRNGKey
 
 
 class AbstractSummaryEncoder(eqx.Module):

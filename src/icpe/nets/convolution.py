@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import PRNGKey
 from icpe.nets.linear import Linear
-from icpe.types import PRNGKey
 
 Picture = Float[Array, "_ _ _"]
 """Rows, columns, channels; each function says what becomes of them."""

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import PRNGKey
 from icpe.nets.linear import Linear, precision_of
 from icpe.nets.transformer import CausalTransformer, Heads
-from icpe.types import PRNGKey
 
 
 @dataclasses.dataclass(frozen=True)

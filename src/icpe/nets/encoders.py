@@ -7,8 +7,8 @@ import jax
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import PRNGKey
 from icpe.nets.linear import Linear
-from icpe.types import PRNGKey
 
 
 class AbstractOutcomeEncoder(eqx.Module):

@@ -8,7 +8,7 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Float
 
-from icpe.types import PRNGKey
+from icpe.core.arrays import PRNGKey
 
 
 class Linear(eqx.Module):

@@ -11,7 +11,8 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Float
 
-from icpe.history import StepCount
+from icpe.core.arrays import PRNGKey
+from icpe.core.memory import StepCount
 from icpe.nets.canvas import AbstractSummaryEncoder
 from icpe.nets.encoders import AbstractOutcomeEncoder
 from icpe.nets.linear import Linear
@@ -21,7 +22,6 @@ from icpe.nets.transformer import (
     CausalTransformer,
     TransformerConfig,
 )
-from icpe.types import PRNGKey
 
 
 class SequenceNet(eqx.Module):

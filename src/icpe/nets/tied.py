@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import PRNGKey
 from icpe.nets.linear import Linear
-from icpe.types import PRNGKey
 
 _NUM_ROUNDS = 2
 _NUM_VIEWS = 4

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from icpe.types import Index
+from icpe.core.arrays import Index
 
 
 class Token(eqx.Module):

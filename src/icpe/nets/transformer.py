@@ -15,10 +15,11 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Float
 
-from icpe.exceptions import InvalidParameterError
-from icpe.history import StepCount
+from icpe.core.arrays import PRNGKey
+from icpe.core.checks import check_at_least
+from icpe.core.errors import InvalidParameterError
+from icpe.core.memory import StepCount
 from icpe.nets.linear import Linear, precision_of
-from icpe.types import PRNGKey, check_at_least
 
 
 @dataclasses.dataclass(frozen=True)

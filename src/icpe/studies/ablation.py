@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from icpe.core.family import AbstractTaskFamily
+from icpe.families.bandits import GaussianBandit
+from icpe.families.search import BinarySearch
 from icpe.learn.config import TrainConfig
 from icpe.studies.measures import Evaluation, Trained
 from icpe.studies.models import Model
 from icpe.studies.study import Cell, Record, Results, Size, Study
 from icpe.studies.tables import Estimate, Table, average, shown
 from icpe.studies.tiny import EPISODES, TINY
-from icpe.tasks.bandits import GaussianBandit
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.tasks.search import BinarySearch
 
 BASE = TrainConfig(
     num_iterations=400,

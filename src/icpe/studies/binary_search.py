@@ -1,6 +1,7 @@
 """Binary search: does the explorer find the optimum by itself?"""
 
 from icpe.evaluate.plots import Figure
+from icpe.families.search import BinarySearch
 from icpe.studies import paper_values
 from icpe.studies.figures import Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Optimum, Trained, at, value_at
@@ -20,7 +21,6 @@ from icpe.studies.tables import (
     verdict,
 )
 from icpe.studies.tiny import EPISODES, tiny_model
-from icpe.tasks.search import BinarySearch
 
 SIZES = tuple(paper_values.BINARY_SEARCH)
 SEEDS = (0, 1, 2)

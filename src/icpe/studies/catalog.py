@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from icpe.exceptions import UnknownNameError, did_you_mean
+from icpe.core.errors import UnknownNameError, did_you_mean
 from icpe.studies import (
     ablation,
     any_error_prob,
@@ -14,11 +14,11 @@ from icpe.studies import (
     magic_action,
     magic_chain,
     magic_room,
-    pixel_sampling,
     policy_statistics,
     stochastic_bandits,
     stochastic_bandits_budget,
 )
+from icpe.studies.digits import pixel_sampling
 from icpe.studies.study import Size, Study
 
 _STUDIES: dict[str, Callable[[Size], Study]] = {

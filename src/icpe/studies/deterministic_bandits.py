@@ -3,6 +3,7 @@
 import dataclasses
 
 from icpe.evaluate.plots import Figure
+from icpe.families.bandits import DeterministicBandit
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, value_at
@@ -18,7 +19,6 @@ from icpe.studies.tables import (
     verdict,
 )
 from icpe.studies.tiny import EPISODES, tiny_model
-from icpe.tasks.bandits import DeterministicBandit
 
 ARMS = tuple(range(4, 21, 2))
 METHODS = ("ours", "uniform", "i-dpt", "dqn")

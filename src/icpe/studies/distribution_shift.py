@@ -3,6 +3,7 @@
 import dataclasses
 
 from icpe.evaluate.plots import Figure
+from icpe.families.shifted_gaussian_bandit import ShiftedGaussianBandit
 from icpe.studies import paper_values
 from icpe.studies.figures import Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation
@@ -17,7 +18,6 @@ from icpe.studies.stochastic_bandits import (
 from icpe.studies.study import Cell, Results, Size, Study
 from icpe.studies.tables import ABSENT, Table, pair
 from icpe.studies.tiny import EPISODES
-from icpe.tasks.shifted import ShiftedGaussianBandit
 
 
 def make(size: Size) -> Study:

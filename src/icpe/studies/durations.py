@@ -2,7 +2,7 @@
 
 import re
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 

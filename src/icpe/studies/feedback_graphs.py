@@ -4,6 +4,7 @@ import dataclasses
 import functools as ft
 
 from icpe.evaluate.plots import Figure
+from icpe.families.feedback_graph.law import FeedbackGraph
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Trained, value_at
@@ -23,7 +24,6 @@ from icpe.studies.tables import (
     verdict,
 )
 from icpe.studies.tiny import EPISODES, tiny_model
-from icpe.tasks.feedback_graph import FeedbackGraph
 
 KINDS = ("loopy-star", "loopless-clique", "ring")
 ARMS = tuple(range(4, 15, 2))

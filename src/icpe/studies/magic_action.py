@@ -5,8 +5,10 @@ import functools as ft
 from typing import Any
 
 from icpe.artifact import Artifact
+from icpe.core.family import AbstractTaskFamily
 from icpe.evaluate.plots import Figure
 from icpe.evaluate.regret import cumulative_regret
+from icpe.families.magic_action.law import MagicAction
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, Series, line, named, panels_figure
 from icpe.studies.measures import (
@@ -33,8 +35,6 @@ from icpe.studies.tables import (
     verdict,
 )
 from icpe.studies.tiny import EPISODES, tiny_model
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.tasks.magic_action import MagicAction
 
 NOISES = tuple(round(0.1 * i, 1) for i in range(11))
 ERROR_PROB = 0.1

@@ -8,6 +8,7 @@ import numpy as np
 
 from icpe.evaluate.limits import limits
 from icpe.evaluate.plots import Figure
+from icpe.families.magic_chain.law import MagicChain
 from icpe.studies import paper_values
 from icpe.studies.figures import Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, value_at
@@ -25,7 +26,6 @@ from icpe.studies.tables import (
     verdict,
 )
 from icpe.studies.tiny import EPISODES, tiny_model
-from icpe.tasks.magic_chain import MagicChain
 from icpe.theory.magic_chain_frontier import magic_chain_frontier
 
 LENGTHS = tuple(range(1, 10))

@@ -1,6 +1,7 @@
 """The magic room: walk, find two clues, leave by the right door."""
 
 from icpe.evaluate.plots import Figure
+from icpe.families.magic_room import MagicRoom
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Look, Panel, Series, named, panels_figure
 from icpe.studies.measures import Evaluation, Trained, at, value_at
@@ -20,7 +21,6 @@ from icpe.studies.tables import (
     verdict,
 )
 from icpe.studies.tiny import EPISODES, tiny_model
-from icpe.tasks.magic_room import MagicRoom
 
 SIZES = tuple(paper_values.MAGIC_ROOM)
 _OFTEN, _ALMOST_ALWAYS = paper_values.MAGIC_ROOM_ACCURACIES

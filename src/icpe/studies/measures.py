@@ -8,19 +8,19 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact import Artifact
+from icpe.core.errors import OperatingPointError
+from icpe.core.family import AbstractTaskFamily
 from icpe.evaluate.benchmark import Contender, Request, evaluate
 from icpe.evaluate.limits import limits
-from icpe.evaluate.policy_statistics import measure_allocation
-from icpe.evaluate.regions import num_distinct
 from icpe.evaluate.report import Report
-from icpe.exceptions import OperatingPointError
 from icpe.explorers import make_explorer
 from icpe.explorers.wrappers import wrap_explorer
-from icpe.rollout import Transcript, rollout_chunks
+from icpe.play.rollout import Transcript, rollout_chunks
 from icpe.studies.models import Bench, Model
+from icpe.studies.statistics.policy import measure_allocation
+from icpe.studies.statistics.regions import num_distinct
 from icpe.studies.study import AbstractMeasure, Results
 from icpe.studies.tables import Estimate, estimate
-from icpe.tasks.base import AbstractTaskFamily
 
 CURVE_ERROR_PROBS = (
     *(0.4, 0.3, 0.25, 0.2, 0.17, 0.15, 0.13, 0.11, 0.1, 0.09, 0.08, 0.07, 0.06, 0.05),

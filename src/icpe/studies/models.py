@@ -12,16 +12,16 @@ from typing import Any, Literal
 import jax
 
 from icpe.artifact import Artifact
+from icpe.core.errors import IcpeError
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.progress import AbstractProgress
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.report import family_record
-from icpe.exceptions import IcpeError
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions
 from icpe.learn.learners import AnyConfig
 from icpe.learn.paper.presets import paper_preset
 from icpe.learn.presets import Preset, preset
-from icpe.progress import AbstractProgress
-from icpe.tasks.base import AbstractTaskFamily
 from icpe.workflow import (
     checkpoint_path,
     metrics_path,

@@ -6,12 +6,13 @@ from typing import Any
 import jax.random as jr
 import numpy as np
 
-from icpe.evaluate.nested import sample_tasks
+from icpe.core.family import AbstractTaskFamily
 from icpe.evaluate.plots import Figure
-from icpe.evaluate.policy_statistics import inverse_gap_proportions, policy_statistics
 from icpe.studies.figures import LOOKS, Panel, Series, named, panels_figure
 from icpe.studies.measures import AnyExplorer, Baseline
 from icpe.studies.models import Bench
+from icpe.studies.statistics.nested import sample_tasks
+from icpe.studies.statistics.policy import inverse_gap_proportions, policy_statistics
 from icpe.studies.stochastic_bandits import (
     ERROR_PROB,
     among_others,
@@ -20,7 +21,6 @@ from icpe.studies.stochastic_bandits import (
 )
 from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study
 from icpe.studies.tables import ABSENT, NOT_RUN, Table, shown
-from icpe.tasks.base import AbstractTaskFamily
 
 _ENOUGH = 0.2
 """Share of the trajectories that a point of a curve needs."""

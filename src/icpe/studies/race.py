@@ -8,20 +8,21 @@ import jax
 import jax.random as jr
 import numpy as np
 
-from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.networks import ExplorerNets
-from icpe.explorers.neural import NeuralExplorer
-from icpe.explorers.paper_explorer import PaperExplorer, PaperNets
+from icpe.core.checks import check_between, check_positive
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.progress import AbstractProgress
+from icpe.core.request import OperatingPoint
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.explorers.neural.paper import PaperExplorer, PaperNets
+from icpe.families import AbstractTaskFamily, BinarySearch, GaussianBandit
+from icpe.families.registry import describe
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.learners import AnyConfig, AnyNets
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.presets import paper_preset
 from icpe.learn.presets import Preset, preset
-from icpe.progress import AbstractProgress
-from icpe.rollout import run_episodes
-from icpe.tasks import AbstractTaskFamily, BinarySearch, GaussianBandit
-from icpe.tasks.registry import describe
-from icpe.types import OperatingPoint, check_between, check_positive
+from icpe.play.rollout import run_episodes
 
 EPISODES = 4096
 """Episodes on which an explorer is judged."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from icpe.core.files import replacing
 from icpe.evaluate.plots import save_figure
-from icpe.files import replacing
 from icpe.studies.study import Results, Study
 from icpe.studies.tables import ABSENT, MISSED, NOT_RUN, Table
 

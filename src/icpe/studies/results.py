@@ -6,7 +6,7 @@ python -m icpe.studies.results [docs]
 import sys
 from pathlib import Path
 
-from icpe.files import replacing
+from icpe.core.files import replacing
 from icpe.studies.catalog import make_study, study_names
 from icpe.studies.report import results_page, write_figures
 

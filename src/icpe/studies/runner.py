@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from icpe.artifact import provenance
-from icpe.exceptions import IcpeError, InvalidParameterError, UnknownNameError
-from icpe.files import check_folder, replacing
+from icpe.core.errors import IcpeError, InvalidParameterError, UnknownNameError
+from icpe.core.files import check_folder, replacing
+from icpe.core.progress import AbstractProgress, LineProgress
 from icpe.learn.presets import Preset
-from icpe.progress import AbstractProgress, LineProgress
 from icpe.studies.durations import parse_duration
 from icpe.studies.models import Bench, OutOfTimeError
 from icpe.studies.study import Cell, Study

@@ -12,7 +12,10 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact import Artifact
+from icpe.core.arrays import PyTree
+from icpe.core.checks import check_at_least
 from icpe.deploy.session import Session
+from icpe.families.bandits import GaussianBandit
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import device_mesh, placed, run_chunk
 from icpe.learn.paper.config import PaperConfig
@@ -20,8 +23,6 @@ from icpe.learn.paper.learner import PaperLearner
 from icpe.learn.paper.transitions import sample_transitions
 from icpe.learn.replay import Replay
 from icpe.learn.universal import LearnerState, UniversalLearner
-from icpe.tasks.bandits import GaussianBandit
-from icpe.types import PyTree, check_at_least
 
 NUM_ARMS = 10
 _CHUNKS = 3

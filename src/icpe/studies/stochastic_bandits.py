@@ -3,6 +3,7 @@
 import dataclasses
 
 from icpe.evaluate.plots import Figure
+from icpe.families.bandits import GaussianBandit
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, Series, line, named, panels_figure
 from icpe.studies.measures import (
@@ -32,7 +33,6 @@ from icpe.studies.tables import (
     verdict,
 )
 from icpe.studies.tiny import EPISODES, tiny_model
-from icpe.tasks.bandits import GaussianBandit
 
 ARMS = tuple(paper_values.ORACLE_QUERIES)
 SEEDS = (0, 1, 2)

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from icpe.core.errors import DataError
+from icpe.core.family import AbstractTaskFamily
 from icpe.evaluate.plots import Figure
 from icpe.evaluate.report import family_record
-from icpe.exceptions import DataError
 from icpe.studies.models import Bench
 from icpe.studies.tables import Table
-from icpe.tasks.base import AbstractTaskFamily
 
 Size = Literal["full", "tiny"]
 """`full` is the study; `tiny` has all its parts at sizes that say nothing."""

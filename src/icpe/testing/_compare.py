@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from icpe.exceptions import ConformanceError, IcpeError
-from icpe.types import PyTree
+from icpe.core.arrays import PyTree
+from icpe.core.errors import ConformanceError, IcpeError
 
 
 def trace(name: str, method: Callable, *arguments: PyTree) -> PyTree:

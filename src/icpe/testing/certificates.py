@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from icpe.certificate import Certificate, Group, PriceTest
+from icpe.artifact.certificate import Certificate, Group, PriceTest
 
 
 def unearned_certificate(**changes: Any) -> Certificate:

@@ -10,12 +10,13 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Key
 
-from icpe.exceptions import ConformanceError, OperatingPointError
-from icpe.explorers.base import AbstractExplorer
-from icpe.rollout import rollout
-from icpe.tasks.base import AbstractTaskFamily, TaskSpec
+from icpe.core.episode import STOP, StopReason
+from icpe.core.errors import ConformanceError, OperatingPointError
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily, TaskSpec
+from icpe.core.request import OperatingPoint, Regime
+from icpe.play.rollout import rollout
 from icpe.testing import _compare as compare
-from icpe.types import STOP, OperatingPoint, Regime, StopReason
 
 _NUM_EPISODES = 8
 _NUM_STEPS = 10

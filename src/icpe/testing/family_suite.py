@@ -10,10 +10,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Key
 
-from icpe.exceptions import ConformanceError
-from icpe.tasks.base import AbstractTaskFamily, StepResult, TaskSpec, parameters
+from icpe.core.arrays import PyTree
+from icpe.core.errors import ConformanceError
+from icpe.core.family import AbstractTaskFamily, StepResult, TaskSpec, parameters
 from icpe.testing import _compare as compare
-from icpe.types import PyTree
 
 _NUM_EPISODES = 32
 _NUM_STEPS = 12

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
-from icpe.types import PRNGKey
+from icpe.core.arrays import PRNGKey
 
 Module = TypeVar("Module", bound=eqx.Module)
 

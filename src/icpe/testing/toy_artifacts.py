@@ -3,13 +3,13 @@
 import equinox as eqx
 import jax.numpy as jnp
 
-from icpe.artifact import Artifact
-from icpe.explorers.net_config import NetConfig, PriceRange
-from icpe.explorers.networks import ExplorerNets
+from icpe.artifact.artifact import Artifact
+from icpe.artifact.operating_table import OperatingRow, OperatingTable
+from icpe.explorers.neural.config import NetConfig, PriceRange
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.families.search import BinarySearch
 from icpe.nets.linear import Linear
 from icpe.nets.transformer import TransformerConfig
-from icpe.operating_table import OperatingRow, OperatingTable
-from icpe.tasks.search import BinarySearch
 from icpe.testing.random_weights import random_weights
 
 _PRICES = (0.05, 0.1)

@@ -10,8 +10,10 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.exceptions import InvalidParameterError
-from icpe.tasks.base import (
+from icpe.core.arrays import Index, PRNGKey
+from icpe.core.checks import check_at_least, check_positive
+from icpe.core.errors import InvalidParameterError
+from icpe.core.family import (
     AbstractTaskFamily,
     StepResult,
     TaskSpec,
@@ -19,7 +21,6 @@ from icpe.tasks.base import (
     plain_reset,
     plain_step,
 )
-from icpe.types import Index, PRNGKey, check_at_least, check_positive
 
 
 class TwoDoors(AbstractTaskFamily):

@@ -18,7 +18,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 
 Rates = Float[Array, "arms"]
 Nodes = Float[Array, "nodes"]

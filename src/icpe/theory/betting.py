@@ -18,7 +18,7 @@ import scipy.special
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 
 
 def log_wealth(

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from icpe.types import Index, Scalar, check_at_least
+from icpe.core.arrays import Index, Scalar
+from icpe.core.checks import check_at_least
 
 
 class VersionSpace(eqx.Module):

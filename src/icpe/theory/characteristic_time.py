@@ -24,8 +24,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
+from icpe.core.arrays import Index, Scalar
 from icpe.theory.divergences import kl_binary, kl_gaussian
-from icpe.types import Index, Scalar
 
 Means = Float[Array, "arms"]
 Weights = Float[Array, "arms"]

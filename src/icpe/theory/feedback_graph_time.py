@@ -16,10 +16,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import Scalar
 from icpe.theory.characteristic_time import CharacteristicTime, Means
 from icpe.theory.divergences import kl_gaussian
 from icpe.theory.max_min import maximize_minimum
-from icpe.types import Scalar
 
 Graph = Float[Array, "queries arms"]
 

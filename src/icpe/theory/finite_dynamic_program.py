@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.checks import check_at_least, check_positive
+from icpe.core.episode import STOP
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.finite_model import FiniteModel
-from icpe.types import STOP, check_at_least, check_positive
 
 Counts = tuple[int, ...]
 

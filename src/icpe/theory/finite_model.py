@@ -13,8 +13,8 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int
 
-from icpe.exceptions import InvalidParameterError
-from icpe.types import Index
+from icpe.core.arrays import Index
+from icpe.core.errors import InvalidParameterError
 
 LogWeights = Float[Array, "tasks"]
 

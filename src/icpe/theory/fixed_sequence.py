@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.stats
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.intervals import check_confidence
 
 _MOST_TRIALS = 10**9

@@ -10,7 +10,7 @@ import numpy as np
 from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Bool, Float, Num
 
-from icpe.types import Scalar
+from icpe.core.arrays import Scalar
 
 _REACH = 6.0
 """Likelihoods are followed this many standard deviations to each side."""

@@ -20,6 +20,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float, Num
 
+from icpe.core.arrays import Scalar
 from icpe.theory.gaussian_gap import (
     ArmLikelihoods,
     BestArmJoint,
@@ -27,7 +28,6 @@ from icpe.theory.gaussian_gap import (
     best_arm_joint,
     log_normal_mass,
 )
-from icpe.types import Scalar
 
 _TAIL = 5.0
 """Rewards are followed this many standard deviations to each side."""

@@ -18,9 +18,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
+from icpe.core.arrays import Index, Scalar
 from icpe.theory.characteristic_time import Means
 from icpe.theory.divergences import kl_gaussian
-from icpe.types import Index, Scalar
 
 _STEP_SIZE = 0.3
 _STIR = 1e-3

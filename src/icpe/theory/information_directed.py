@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import entr, ndtr
 
-from icpe.types import check_at_least, check_positive
+from icpe.core.checks import check_at_least, check_positive
 
 Outcomes = Float[np.ndarray, "outcomes"]
 

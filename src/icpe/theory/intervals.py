@@ -6,7 +6,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 
 
 class Interval(NamedTuple):

@@ -22,10 +22,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.arrays import Flag, Index, Scalar
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.characteristic_time import CharacteristicTime, Means, Weights
 from icpe.theory.max_min import maximize_minimum
-from icpe.types import Flag, Index, Scalar
 
 Code = Float[Array, "arms"]
 

@@ -10,7 +10,7 @@ allowed the limit is in `magic_chain_frontier`.
 import functools as ft
 import math
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.magic_chain_knowledge import ChainSize, Knowledge
 
 

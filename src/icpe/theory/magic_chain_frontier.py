@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from icpe.core.checks import check_at_least
 from icpe.theory.frontier import Frontier
 from icpe.theory.magic_chain import checked_chain
 from icpe.theory.magic_chain_knowledge import Knowledge, Pull
-from icpe.types import check_at_least
 
 Prices = Float[np.ndarray, "prices"]
 Table = Float[np.ndarray, "prices values"]

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.types import Flag, Index, Scalar
+from icpe.core.arrays import Flag, Index, Scalar
 
 
 class ChainRecord(eqx.Module):

@@ -21,9 +21,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.checks import check_at_least
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.intervals import check_confidence
-from icpe.types import check_at_least
 
 
 def mixture_boundary(

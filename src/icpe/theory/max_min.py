@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
-from icpe.types import Index, Scalar
+from icpe.core.arrays import Index, Scalar
 
 Point = Float[Array, "coordinates"]
 

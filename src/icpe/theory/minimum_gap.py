@@ -16,9 +16,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import Scalar
 from icpe.theory.characteristic_time import Means
 from icpe.theory.divergences import kl_error_prob
-from icpe.types import Scalar
 
 
 class MinimumGapBounds(eqx.Module):

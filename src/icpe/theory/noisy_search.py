@@ -9,9 +9,9 @@ are numbered 0, 1, 2 for -1, 0, +1. With error probability 0 it is exact binary 
 import numpy as np
 from scipy.special import entr
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.checks import check_at_least
+from icpe.core.errors import InvalidParameterError
 from icpe.theory.finite_model import FiniteModel, finite_model
-from icpe.types import check_at_least
 
 
 def noisy_search_model(size: int, error_prob: float) -> FiniteModel:

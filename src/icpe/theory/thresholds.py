@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import zeta
 
-from icpe.types import Scalar
+from icpe.core.arrays import Scalar
 
 Counts = Float[Array, "*#shape"]
 

@@ -3,9 +3,9 @@
 import dataclasses
 from typing import Any
 
-from icpe.artifact_document import read_card
-from icpe.exceptions import ArtifactError
-from icpe.operating_table import OperatingTable
+from icpe.artifact.document import read_card
+from icpe.artifact.operating_table import OperatingTable
+from icpe.core.errors import ArtifactError
 from icpe.zoo.shelf import path
 
 

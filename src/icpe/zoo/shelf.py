@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from icpe.artifact import Artifact
-from icpe.exceptions import UnknownNameError, did_you_mean
+from icpe.core.errors import UnknownNameError, did_you_mean
 
 SUFFIX = ".safetensors"
 

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import pytest
 
-from icpe.types import OperatingPoint
+from icpe.core.request import OperatingPoint
 
 
 @pytest.fixture

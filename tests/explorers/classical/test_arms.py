@@ -2,14 +2,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from icpe.exceptions import UnsupportedError
+from icpe.core.errors import UnsupportedError
 from icpe.explorers.classical.arms import (
     BernoulliArms,
     GaussianArms,
     GraphArms,
     arms_for,
 )
-from icpe.tasks import (
+from icpe.families import (
     BernoulliBandit,
     BinarySearch,
     FeedbackGraph,

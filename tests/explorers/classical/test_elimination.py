@@ -3,14 +3,14 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.exceptions import OperatingPointError, UnsupportedError
+from icpe.core.errors import OperatingPointError, UnsupportedError
+from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
 from icpe.explorers.classical.sequential_halving import SequentialHalving
 from icpe.explorers.classical.successive_rejects import SuccessiveRejects
-from icpe.rollout import run_episodes
-from icpe.tasks import DeterministicBandit, GaussianBandit
+from icpe.families import DeterministicBandit, GaussianBandit
+from icpe.play.rollout import run_episodes
 from icpe.testing import check_explorer
-from icpe.types import OperatingPoint
 
 FAMILY = DeterministicBandit(num_arms=8, horizon=64)
 

@@ -13,12 +13,18 @@ import jax.numpy as jnp
 import jax.random as jr
 import pytest
 
+from icpe.core.episode import StopReason
+from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
 from icpe.explorers.classical import arms, finite_tests, kl_lucb, lucb
-from icpe.rollout import rollout
-from icpe.tasks import BernoulliBandit, FeedbackGraph, GaussianBandit, NoisyBinarySearch
+from icpe.families import (
+    BernoulliBandit,
+    FeedbackGraph,
+    GaussianBandit,
+    NoisyBinarySearch,
+)
+from icpe.play.rollout import rollout
 from icpe.theory.intervals import clopper_pearson_lower
-from icpe.types import OperatingPoint, StopReason
 
 DELTA = 0.1
 FALSE_ALARM = 1e-6

@@ -4,13 +4,13 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.errors import InvalidParameterError
+from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
 from icpe.explorers.classical.arms_explorer import ArmsExplorer
-from icpe.rollout import run_episodes
-from icpe.tasks import FeedbackGraph
+from icpe.families import FeedbackGraph
+from icpe.play.rollout import run_episodes
 from icpe.testing import check_explorer
-from icpe.types import OperatingPoint
 
 FAMILY = FeedbackGraph(kind="loopy-star", num_arms=4)
 

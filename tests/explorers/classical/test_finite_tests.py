@@ -3,12 +3,13 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.episode import STOP
+from icpe.core.errors import InvalidParameterError
+from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
-from icpe.rollout import run_episodes
-from icpe.tasks import BinarySearch, NoisyBinarySearch
+from icpe.families import BinarySearch, NoisyBinarySearch
+from icpe.play.rollout import run_episodes
 from icpe.testing import check_explorer
-from icpe.types import STOP, OperatingPoint
 
 FAMILY = NoisyBinarySearch(size=4, noise=0.1)
 NAMES = ("chernoff", "naghshvar-javidi")

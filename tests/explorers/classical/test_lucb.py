@@ -3,14 +3,15 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from icpe.exceptions import InvalidParameterError, OperatingPointError
+from icpe.core.episode import STOP
+from icpe.core.errors import InvalidParameterError, OperatingPointError
+from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
 from icpe.explorers.classical.arms import BernoulliArms, GaussianArms, Seen
 from icpe.explorers.classical.kl_lucb import KlIntervals
 from icpe.explorers.classical.lucb import HoeffdingIntervals
-from icpe.tasks import BernoulliBandit, GaussianBandit
+from icpe.families import BernoulliBandit, GaussianBandit
 from icpe.testing import check_explorer
-from icpe.types import STOP, OperatingPoint
 
 DELTA = jnp.float32(0.1)
 FAMILY = GaussianBandit(num_arms=3)

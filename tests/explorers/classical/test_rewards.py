@@ -4,9 +4,9 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.exceptions import OperatingPointError, UnsupportedError
+from icpe.core.errors import OperatingPointError, UnsupportedError
+from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
-from icpe.explorers.bandit_beliefs import RewardSums
 from icpe.explorers.classical.gaussian_ids import InformationRatio
 from icpe.explorers.classical.reward_explorer import (
     GaussianPosterior,
@@ -15,9 +15,9 @@ from icpe.explorers.classical.reward_explorer import (
 )
 from icpe.explorers.classical.thompson import PosteriorDraw
 from icpe.explorers.classical.ucb import UpperBounds
-from icpe.tasks import BernoulliBandit, DeterministicBandit, MagicAction
+from icpe.families import BernoulliBandit, DeterministicBandit, MagicAction
+from icpe.families.bandit_beliefs import RewardSums
 from icpe.testing import check_explorer
-from icpe.types import OperatingPoint
 
 LAW = RewardLaw(jnp.array([0.5, 1.0, 0.5]), prior_mean=1.0, prior_spread=2.0)
 REWARDS = RewardSums(jnp.array([4, 1, 0]), jnp.array([6.0, 2.0, 0.0]))

@@ -8,7 +8,7 @@ from icpe.explorers import make_explorer
 from icpe.explorers.classical.arms import BernoulliArms, GaussianArms, Seen
 from icpe.explorers.classical.eb_tc import TransportationCostSampling
 from icpe.explorers.classical.top_two_sampling import TopTwoSampling
-from icpe.tasks import BernoulliBandit, GaussianBandit
+from icpe.families import BernoulliBandit, GaussianBandit
 from icpe.testing import check_explorer
 
 KEYS = jr.split(jr.key(0), 400)

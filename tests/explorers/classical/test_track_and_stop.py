@@ -5,19 +5,20 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.exceptions import InvalidParameterError, OperatingPointError
+from icpe.core.episode import STOP
+from icpe.core.errors import InvalidParameterError, OperatingPointError
+from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
 from icpe.explorers.classical.arms import GaussianArms, Seen
 from icpe.explorers.classical.arms_explorer import LikelihoodRatioStopping
-from icpe.rollout import rollout
-from icpe.tasks import BernoulliBandit, GaussianBandit
+from icpe.families import BernoulliBandit, GaussianBandit
+from icpe.play.rollout import rollout
 from icpe.testing import check_explorer
 from icpe.theory.characteristic_time import (
     bernoulli_characteristic_time,
     gaussian_characteristic_time,
 )
 from icpe.theory.thresholds import gaussian_threshold
-from icpe.types import STOP, OperatingPoint
 
 FAMILY = GaussianBandit(num_arms=3, horizon=60)
 ONCE = [(0, 1.0), (1, 0.6), (2, 0.1)]

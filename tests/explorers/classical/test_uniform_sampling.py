@@ -3,12 +3,12 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
+from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
 from icpe.explorers.classical.arms import GaussianArms
 from icpe.explorers.classical.uniform_sampling import UniformSampling
-from icpe.tasks import GaussianBandit
+from icpe.families import GaussianBandit
 from icpe.testing import check_explorer
-from icpe.types import OperatingPoint
 
 FAMILY = GaussianBandit(num_arms=3, horizon=8)
 

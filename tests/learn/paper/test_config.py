@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from icpe.exceptions import InvalidParameterError
-from icpe.explorers.paper_explorer import Objective
+from icpe.core.errors import InvalidParameterError
+from icpe.explorers.neural.paper import Objective
+from icpe.families import BinarySearch, DeterministicBandit, GaussianBandit
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.presets import paper_preset
 from icpe.learn.presets import preset
-from icpe.tasks import BinarySearch, DeterministicBandit, GaussianBandit
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,15 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.explorers.paper_explorer import Outputs
-from icpe.history import History
+from icpe.core.episode import STOP
+from icpe.core.history import History
+from icpe.core.request import Regime
+from icpe.explorers.neural.paper import Outputs
 from icpe.learn.paper.behavior import exploration_rate, training_points
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.learner import PaperLearner
 from icpe.learn.paper.transitions import Transition
 from icpe.testing.toy_tasks import TwoDoors
-from icpe.types import STOP, Regime
 
 pytestmark = pytest.mark.usefixtures("optax_dtypes")
 FAMILY = TwoDoors(horizon=2)

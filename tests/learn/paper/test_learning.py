@@ -12,12 +12,12 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.explorers.paper_explorer import PaperExplorer, PaperNets
+from icpe.explorers.neural.paper import PaperExplorer, PaperNets
+from icpe.families import BinarySearch, DeterministicBandit
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.presets import paper_preset
-from icpe.rollout import rollout_chunks, run_episodes
-from icpe.tasks import BinarySearch, DeterministicBandit
+from icpe.play.rollout import rollout_chunks, run_episodes
 from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoDoors
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("optax_dtypes")]

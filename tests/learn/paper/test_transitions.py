@@ -7,13 +7,13 @@ import jax.random as jr
 import numpy as np
 import pytest
 
+from icpe.core.episode import STOP
 from icpe.learn.paper.transitions import (
     num_transitions,
     sample_transitions,
     transition_at,
 )
 from icpe.learn.replay import Experience, Replay
-from icpe.types import STOP
 
 STEPS = 3
 take = jax.jit(transition_at)

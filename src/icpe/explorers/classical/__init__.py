@@ -22,8 +22,8 @@ from icpe.explorers.classical.track_and_stop import make_track_and_stop
 from icpe.explorers.classical.ucb import make_ucb
 from icpe.explorers.classical.uniform_sampling import make_uniform_sampling
 from icpe.explorers.registry import About, register_explorer
-from icpe.tasks.bernoulli import BernoulliBandit
-from icpe.tasks.feedback_graph import FeedbackGraph
+from icpe.families.bernoulli_bandit import BernoulliBandit
+from icpe.families.feedback_graph.law import FeedbackGraph
 
 _RATIO = (
     "with threshold=valid errs with probability at most delta on every task "

@@ -13,15 +13,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.exceptions import UnsupportedError
-from icpe.explorers.bandit_beliefs import RewardSums
-from icpe.explorers.graph_beliefs import add_revealed
-from icpe.tasks.bandits import GaussianBandit
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.tasks.bernoulli import BernoulliBandit
-from icpe.tasks.feedback_graph import FeedbackGraph
-from icpe.tasks.registry import family_name
-from icpe.tasks.shifted import ShiftedGaussianBandit
+from icpe.core.arrays import Index, Scalar
+from icpe.core.errors import UnsupportedError
+from icpe.core.family import AbstractTaskFamily
+from icpe.families.bandit_beliefs import RewardSums
+from icpe.families.bandits import GaussianBandit
+from icpe.families.bernoulli_bandit import BernoulliBandit
+from icpe.families.feedback_graph.belief import add_revealed
+from icpe.families.feedback_graph.law import FeedbackGraph
+from icpe.families.registry import family_name
+from icpe.families.shifted_gaussian_bandit import ShiftedGaussianBandit
 from icpe.theory.characteristic_time import (
     bernoulli_characteristic_time,
     bernoulli_evidence,
@@ -29,7 +30,6 @@ from icpe.theory.characteristic_time import (
     gaussian_evidence,
 )
 from icpe.theory.thresholds import bernoulli_threshold, gaussian_threshold
-from icpe.types import Index, Scalar
 
 PLAIN_BANDITS = (GaussianBandit, ShiftedGaussianBandit, BernoulliBandit)
 """Families in which a query reveals a reward of one arm, of a law that is known."""

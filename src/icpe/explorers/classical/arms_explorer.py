@@ -6,13 +6,14 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from icpe.exceptions import InvalidParameterError, OperatingPointError
-from icpe.explorers.base import AbstractExplorer
+from icpe.core.arrays import Flag, Index, PRNGKey, PyTree, Scalar
+from icpe.core.errors import InvalidParameterError, OperatingPointError
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import TaskSpec
+from icpe.core.request import OperatingPoint, Regime
 from icpe.explorers.classical.arms import AbstractArms, Seen
-from icpe.explorers.stopping import stop_if, stop_threshold
-from icpe.tasks.base import TaskSpec
+from icpe.explorers.rules.stopping import stop_if, stop_threshold
 from icpe.theory.thresholds import heuristic_threshold
-from icpe.types import Flag, Index, OperatingPoint, PRNGKey, PyTree, Regime, Scalar
 
 THRESHOLDS = ("heuristic", "valid")
 

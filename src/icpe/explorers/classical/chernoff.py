@@ -6,15 +6,15 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import PRNGKey
 from icpe.explorers.classical.finite_tests import (
     AbstractTestChoice,
     FiniteTestExplorer,
     finite_belief,
 )
-from icpe.tasks.search import BinarySearch, NoisyBinarySearch
+from icpe.families.search import BinarySearch, NoisyBinarySearch
 from icpe.theory.active_testing import chernoff_proportions
 from icpe.theory.finite_model import LogWeights
-from icpe.types import PRNGKey
 
 
 class ChernoffChoice(AbstractTestChoice):

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.arms import PlainArms, Seen, plain_arms_for
 from icpe.explorers.classical.arms_explorer import (
     PREFERRED,
@@ -15,8 +17,6 @@ from icpe.explorers.classical.arms_explorer import (
     LikelihoodRatioStopping,
     untried_first,
 )
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import Index, PRNGKey, Scalar
 
 
 class TransportationCostSampling(AbstractSamplingRule):

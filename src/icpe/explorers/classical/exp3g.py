@@ -8,14 +8,14 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.explorers.classical.arms import GraphArms, Seen, arms_for
 from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
 )
-from icpe.tasks.feedback_graph import FeedbackGraph
-from icpe.types import Index, PRNGKey, Scalar
+from icpe.families.feedback_graph.law import FeedbackGraph
 
 
 class ExponentialWeights(AbstractSamplingRule):

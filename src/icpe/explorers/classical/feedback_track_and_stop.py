@@ -6,7 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.errors import InvalidParameterError
 from icpe.explorers.classical.arms import GraphArms, Seen, arms_for
 from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
@@ -14,9 +15,8 @@ from icpe.explorers.classical.arms_explorer import (
     LikelihoodRatioStopping,
 )
 from icpe.explorers.classical.track_and_stop import mixed_with_uniform
-from icpe.tasks.feedback_graph import FeedbackGraph
+from icpe.families.feedback_graph.law import FeedbackGraph
 from icpe.theory.graph_game import Game, play_graph_game
-from icpe.types import Index, PRNGKey, Scalar
 
 GRAPHS = ("known", "unknown")
 

@@ -6,16 +6,17 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from icpe.exceptions import InvalidParameterError
-from icpe.explorers.base import AbstractExplorer
-from icpe.explorers.search_beliefs import FiniteModelBelief
-from icpe.explorers.stopping import is_confident, stop_if, stop_threshold
-from icpe.tasks.base import TaskSpec
-from icpe.tasks.search import BinarySearch, NoisyBinarySearch
+from icpe.core.arrays import Flag, Index, PRNGKey, Scalar
+from icpe.core.errors import InvalidParameterError
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import TaskSpec
+from icpe.core.request import OperatingPoint
+from icpe.explorers.rules.stopping import is_confident, stop_if, stop_threshold
+from icpe.families.search import BinarySearch, NoisyBinarySearch
+from icpe.families.search_beliefs import FiniteModelBelief
 from icpe.theory.finite_model import LogWeights
 from icpe.theory.noisy_search import noisy_search_model
 from icpe.theory.thresholds import finite_model_threshold
-from icpe.types import Flag, Index, OperatingPoint, PRNGKey, Scalar
 
 FINITE_MODELS = (BinarySearch, NoisyBinarySearch)
 """Families with finitely many tasks and a table of likelihoods."""

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import Scalar
 from icpe.explorers.classical.arms import BernoulliArms, Seen
 from icpe.explorers.classical.arms_explorer import ArmsExplorer, check_threshold_name
 from icpe.explorers.classical.lucb import (
@@ -15,10 +16,9 @@ from icpe.explorers.classical.lucb import (
     exploration_rate,
     lucb_explorer,
 )
-from icpe.tasks.bernoulli import BernoulliBandit
+from icpe.families.bernoulli_bandit import BernoulliBandit
 from icpe.theory.divergences import kl_bernoulli
 from icpe.theory.thresholds import kl_lucb_rate
-from icpe.types import Scalar
 
 _NUM_BISECTIONS = 24
 

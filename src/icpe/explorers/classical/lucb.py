@@ -15,6 +15,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import Flag, Index, PRNGKey, Scalar
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.arms import (
     AbstractArms,
     BernoulliArms,
@@ -30,9 +32,7 @@ from icpe.explorers.classical.arms_explorer import (
     check_threshold_name,
     untried_first,
 )
-from icpe.tasks.base import AbstractTaskFamily
 from icpe.theory.thresholds import heuristic_threshold, lucb_rate
-from icpe.types import Flag, Index, PRNGKey, Scalar
 
 
 class Intervals(eqx.Module):

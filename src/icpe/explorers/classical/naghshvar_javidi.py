@@ -4,15 +4,15 @@ from typing import Annotated
 
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import PRNGKey
 from icpe.explorers.classical.finite_tests import (
     AbstractTestChoice,
     FiniteTestExplorer,
     finite_belief,
 )
-from icpe.tasks.search import BinarySearch, NoisyBinarySearch
+from icpe.families.search import BinarySearch, NoisyBinarySearch
 from icpe.theory.active_testing import extrinsic_divergences
 from icpe.theory.finite_model import FiniteModel, LogWeights
-from icpe.types import PRNGKey
 
 
 class ExtrinsicChoice(AbstractTestChoice):

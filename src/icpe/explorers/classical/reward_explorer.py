@@ -10,18 +10,19 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from icpe.exceptions import OperatingPointError
-from icpe.explorers.bandit_beliefs import RewardSums
-from icpe.explorers.base import AbstractExplorer
+from icpe.core.arrays import Index, PRNGKey
+from icpe.core.errors import OperatingPointError
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily, TaskSpec
+from icpe.core.request import OperatingPoint, Regime
 from icpe.explorers.classical.arms import count_arms
-from icpe.explorers.stopping import stop_if
-from icpe.tasks.bandits import DeterministicBandit, GaussianBandit
-from icpe.tasks.base import AbstractTaskFamily, TaskSpec
-from icpe.tasks.bernoulli import BernoulliBandit
-from icpe.tasks.magic_action import MagicAction
-from icpe.tasks.magic_chain import MagicChain
-from icpe.tasks.shifted import ShiftedGaussianBandit
-from icpe.types import Index, OperatingPoint, PRNGKey, Regime
+from icpe.explorers.rules.stopping import stop_if
+from icpe.families.bandit_beliefs import RewardSums
+from icpe.families.bandits import DeterministicBandit, GaussianBandit
+from icpe.families.bernoulli_bandit import BernoulliBandit
+from icpe.families.magic_action.law import MagicAction
+from icpe.families.magic_chain.law import MagicChain
+from icpe.families.shifted_gaussian_bandit import ShiftedGaussianBandit
 
 REWARD_BANDITS = (
     GaussianBandit,

@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from icpe.core.arrays import Index
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.arms import count_arms
 from icpe.explorers.classical.elimination import (
     AbstractSchedule,
     EliminationExplorer,
 )
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import Index
 
 
 class SuccessiveRejects(AbstractSchedule):

@@ -3,15 +3,15 @@
 import jax.random as jr
 from jaxtyping import Array, Float
 
-from icpe.explorers.bandit_beliefs import RewardSums
+from icpe.core.arrays import PRNGKey
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.reward_explorer import (
     AbstractRewardRule,
     GaussianPosterior,
     RewardExplorer,
     RewardLaw,
 )
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import PRNGKey
+from icpe.families.bandit_beliefs import RewardSums
 
 
 class PosteriorDraw(AbstractRewardRule):

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.arms import (
     BernoulliArms,
     PlainArms,
@@ -19,10 +21,8 @@ from icpe.explorers.classical.arms_explorer import (
     LikelihoodRatioStopping,
     untried_first,
 )
-from icpe.tasks.base import AbstractTaskFamily
 from icpe.theory.bernoulli_best_arm import bernoulli_best_arm_log_posterior
 from icpe.theory.gaussian_best_arm import flat_prior_best_arm
-from icpe.types import Index, PRNGKey, Scalar
 
 _NUM_PANELS = 32
 

@@ -6,7 +6,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from icpe.exceptions import InvalidParameterError
+from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.errors import InvalidParameterError
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.arms import PlainArms, Seen, plain_arms_for
 from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
@@ -14,8 +16,6 @@ from icpe.explorers.classical.arms_explorer import (
     LikelihoodRatioStopping,
     untried_first,
 )
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import Index, PRNGKey, Scalar
 
 TRACKINGS = ("D", "C")
 

@@ -3,14 +3,14 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from icpe.explorers.bandit_beliefs import RewardSums
+from icpe.core.arrays import PRNGKey
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.reward_explorer import (
     AbstractRewardRule,
     RewardExplorer,
     RewardLaw,
 )
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import PRNGKey
+from icpe.families.bandit_beliefs import RewardSums
 
 
 class UpperBounds(AbstractRewardRule):

@@ -6,14 +6,14 @@ import equinox as eqx
 import jax.random as jr
 from jaxtyping import Array, Float
 
+from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.arms import Seen, arms_for
 from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
 )
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import Index, PRNGKey, Scalar
 
 
 class UniformSampling(AbstractSamplingRule):

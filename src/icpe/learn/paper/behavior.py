@@ -4,12 +4,12 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Int
 
-from icpe.explorers.paper_explorer import PaperExplorer
-from icpe.explorers.stopping import random_query
+from icpe.core.arrays import Index, PRNGKey, PyTree, Scalar
+from icpe.core.family import TaskSpec
+from icpe.explorers.neural.paper import PaperExplorer
+from icpe.explorers.rules.stopping import random_query
 from icpe.learn.behavior import AbstractBehavior, TrainingPoint
 from icpe.learn.paper.config import PaperConfig
-from icpe.tasks.base import TaskSpec
-from icpe.types import Index, PRNGKey, PyTree, Scalar
 
 
 class EpsilonGreedy(AbstractBehavior[PaperExplorer]):

@@ -3,11 +3,11 @@
 import dataclasses
 from typing import Literal
 
-from icpe.exceptions import InvalidParameterError
-from icpe.explorers.net_config import NetConfig
-from icpe.explorers.paper_explorer import Objective
+from icpe.core.checks import check_at_least, check_between, check_positive
+from icpe.core.errors import InvalidParameterError
+from icpe.explorers.neural.config import NetConfig
+from icpe.explorers.neural.paper import Objective
 from icpe.nets.transformer import TransformerConfig
-from icpe.types import check_at_least, check_between, check_positive
 
 Reward = Literal["max", "truth", "log-truth", "environment"]
 """What an episode earns when it ends at D: the largest posterior probability, that of

@@ -11,7 +11,9 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int
 
-from icpe.explorers.paper_explorer import Outputs, PaperExplorer, PaperNets
+from icpe.core.arrays import PRNGKey, PyTree, Scalar
+from icpe.core.family import AbstractTaskFamily
+from icpe.explorers.neural.paper import Outputs, PaperExplorer, PaperNets
 from icpe.learn.optimizer import adam, parameters
 from icpe.learn.paper.behavior import EpsilonGreedy, training_points
 from icpe.learn.paper.config import PaperConfig
@@ -25,9 +27,7 @@ from icpe.learn.paper.losses import (
 from icpe.learn.paper.transitions import Transition, sample_transitions
 from icpe.learn.replay import Experience, Replay
 from icpe.nets.dropout import Dropout
-from icpe.rollout import rollout
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.types import PRNGKey, PyTree, Scalar
+from icpe.play.rollout import rollout
 
 
 class PaperLearnerState(eqx.Module):

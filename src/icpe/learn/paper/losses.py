@@ -17,8 +17,8 @@ known, whatever was done there. A fixed budget has no cost and no stop action.
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from icpe.core.arrays import Flag, Index, Scalar
 from icpe.learn.paper.config import Reward
-from icpe.types import Flag, Index, Scalar
 
 
 def inference_loss(

@@ -7,10 +7,10 @@ families but binary search have the summary in the tokens; the paper's own have 
 
 import dataclasses
 
+from icpe.core.family import AbstractTaskFamily
+from icpe.families.registry import family_name
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.presets import Preset
-from icpe.tasks.base import AbstractTaskFamily
-from icpe.tasks.registry import family_name
 
 _CPU = PaperConfig(
     num_iterations=1000,

@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.history import History
+from icpe.core.arrays import PRNGKey
+from icpe.core.episode import STOP
+from icpe.core.history import History
 from icpe.learn.replay import Experience, Replay
-from icpe.types import STOP, PRNGKey
 
 
 class Transition(eqx.Module):

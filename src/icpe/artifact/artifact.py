@@ -1,0 +1,299 @@
+"""The one file of a trained explorer: networks, family, table, certificates.
+
+A safetensors file whose metadata hold a JSON document. Loading never runs code from
+the file: the family is rebuilt from the registry by name, or passed in by the user,
+and must have the fingerprint the explorer was trained with.
+"""
+
+import dataclasses
+import importlib.metadata
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from icpe.artifact.certificate import (
+    LEAST_CONFIDENCE,
+    Certificate,
+    covering,
+    digest,
+    hash_arrays,
+)
+from icpe.artifact.document import (
+    FORMAT_VERSION,
+    explained,
+    find_family,
+    read_document_of,
+    skeleton,
+)
+from icpe.artifact.operating_table import OperatingTable
+from icpe.artifact.trees import read_tree, save_tree
+from icpe.core.arrays import PyTree
+from icpe.core.checks import check_between
+from icpe.core.errors import OperatingPointError, UnsupportedError
+from icpe.core.family import AbstractTaskFamily, parameters
+from icpe.core.fingerprint import fingerprint
+from icpe.core.request import OperatingPoint
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.explorers.neural.paper import PaperExplorer, PaperNets
+from icpe.families.registry import family_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Service:
+    """How a request is served, and the certificate that covers it, if one does."""
+
+    operating_point: OperatingPoint
+    certificate: Certificate | None = None
+
+    @property
+    def certified(self) -> bool:
+        """Whether a certificate covers the request."""
+        return self.certificate is not None
+
+
+@dataclasses.dataclass(frozen=True)
+class Artifact:
+    """A trained explorer and all that is known about it.
+
+    Attributes:
+        nets: the networks, which also say what kind of explorer they make.
+        family: the family it is for, and measured on.
+        training: the configuration it was trained with.
+        provenance: package, jax, device, seconds and iterations of the training.
+        table: accuracy and queries at measured operating points, None before
+            calibration.
+        certificates: every attempt to certify it, oldest first, as the values of
+            `Certificate.to_dict`.
+        evaluation: summary of the last evaluation that was written back.
+    """
+
+    nets: ExplorerNets | PaperNets
+    family: AbstractTaskFamily
+    training: dict[str, Any]
+    provenance: dict[str, Any]
+    table: OperatingTable | None = None
+    certificates: tuple[dict[str, Any], ...] = ()
+    evaluation: dict[str, Any] | None = None
+
+    @property
+    def explorer(self) -> NeuralExplorer | PaperExplorer:
+        """The explorer, ready to play."""
+        if isinstance(self.nets, PaperNets):
+            return PaperExplorer(self.nets.for_play())
+        return NeuralExplorer(self.nets.for_play())
+
+    @property
+    def universal_nets(self) -> ExplorerNets:
+        """The networks, where they serve every price and budget.
+
+        Raises:
+            UnsupportedError: they were made by the paper's learner for one request.
+        """
+        if isinstance(self.nets, PaperNets):
+            raise UnsupportedError(
+                "This explorer comes from the paper's learner and serves "
+                f"{self.nets.objective} alone; train one with the universal learner "
+                "for prices, operating tables and certificates."
+            )
+        return self.nets
+
+    @property
+    def weights_hash(self) -> str:
+        """Hash of the networks, by which certificates name them."""
+        return hash_arrays(_arrays(self.nets))
+
+    @property
+    def table_hash(self) -> str:
+        """Hash of the operating table, by which certificates name it."""
+        return digest(None if self.table is None else self.table.to_dict())
+
+    def with_certificate(self, certificate: Certificate) -> "Artifact":
+        """The artifact with one more attempt to certify it."""
+        records = (*self.certificates, certificate.to_dict())
+        return dataclasses.replace(self, certificates=records)
+
+    def serve(
+        self,
+        *,
+        error_prob: float | None = None,
+        budget: int | None = None,
+        price: float | None = None,
+        max_queries: int | None = None,
+        confidence: float = LEAST_CONFIDENCE,
+    ) -> Service:
+        """The price or budget that serves a request, and whether it is certified.
+
+        An error probability is served at the price of the certificate that covers it
+        with at least this confidence; without one, or with a cap on the queries, by
+        the operating table. An explorer of the paper's learner serves the request it
+        was trained for, and no other.
+
+        Raises:
+            OperatingPointError: the request is malformed, outside the trained range,
+                or more than the operating table can serve.
+            InvalidParameterError: the confidence is no probability.
+        """
+        check_between("confidence", confidence, 0.0, 1.0)
+        horizon = self.family.spec.horizon
+        request = {
+            "error_prob": error_prob,
+            "budget": budget,
+            "price": price,
+            "max_queries": max_queries,
+        }
+        if isinstance(self.nets, PaperNets):
+            return Service(self.nets.objective.serve(horizon, **request))
+        point = OperatingPoint.at(horizon, **request)
+        if error_prob is not None:
+            certificate = None
+            if max_queries in (None, horizon):
+                certificate = self.certificate_for(error_prob, confidence)
+            if certificate is None:
+                price = self._calibrated_price(error_prob, max_queries)
+            else:
+                price = certificate.price
+            point = OperatingPoint.at(horizon, price=price, max_queries=max_queries)
+            return Service(point, certificate)
+        prices = self.nets.prices
+        slack = 1e-6
+        if price is not None and not (
+            prices.low * (1 - slack) <= price <= prices.high * (1 + slack)
+        ):
+            raise OperatingPointError(
+                f"price must lie in the trained range [{prices.low:g}, "
+                f"{prices.high:g}]; got {price}."
+            )
+        return Service(point)
+
+    def operating_point(
+        self,
+        *,
+        error_prob: float | None = None,
+        budget: int | None = None,
+        price: float | None = None,
+        max_queries: int | None = None,
+        confidence: float = LEAST_CONFIDENCE,
+    ) -> OperatingPoint:
+        """The price or budget that serves a request; see `serve`."""
+        return self.serve(
+            error_prob=error_prob,
+            budget=budget,
+            price=price,
+            max_queries=max_queries,
+            confidence=confidence,
+        ).operating_point
+
+    def certificate_for(
+        self, error_prob: float, confidence: float = LEAST_CONFIDENCE
+    ) -> Certificate | None:
+        """The certificate that covers an error probability, None if none does."""
+        if not self.certificates:
+            return None
+        return covering(
+            self.certificates,
+            error_prob,
+            weights=self.weights_hash,
+            table=self.table_hash,
+            confidence=confidence,
+        )
+
+    def _calibrated_price(self, error_prob: float, max_queries: int | None) -> float:
+        if self.table is None:
+            raise OperatingPointError(
+                "error_prob needs the operating table, which this file does not "
+                "have yet; make it with icpe calibrate FILE."
+            )
+        price = self.table.row_for(error_prob, max_queries).price
+        assert price is not None
+        return price
+
+    def save(self, path: str | Path) -> None:
+        """Writes the file to a temporary name and renames it."""
+        save_tree(Path(path), _arrays(self.nets), self.document())
+
+    def document(self) -> dict[str, Any]:
+        """Everything but the arrays, as JSON-compatible values."""
+        nets = self.nets
+        return {
+            "format_version": FORMAT_VERSION,
+            "family": {
+                "name": family_name(self.family),
+                "parameters": parameters(self.family),
+            },
+            "fingerprint": fingerprint(self.family),
+            "weights": self.weights_hash,
+            "networks": dataclasses.asdict(nets.config),
+            **_kind_record(nets),
+            "training": self.training,
+            "provenance": self.provenance,
+            "operating_table": None if self.table is None else self.table.to_dict(),
+            "certificates": list(self.certificates),
+            "evaluation": self.evaluation,
+        }
+
+    @staticmethod
+    def load(path: str | Path, family: AbstractTaskFamily | None = None) -> "Artifact":
+        """Reads a file.
+
+        Args:
+            path: the file.
+            family: the family, where it is the user's own; else it is looked up.
+
+        Raises:
+            ArtifactError: the file is damaged, foreign, newer than this version, or
+                was trained for another family.
+        """
+        path = Path(path)
+        with explained(path):
+            document = read_document_of(path)
+            family = find_family(document, family, path)
+            nets = read_tree(path, skeleton(document, family))
+            _check_weights(document, nets)
+            table = document["operating_table"]
+            return Artifact(
+                nets=nets,
+                family=family,
+                training=document["training"],
+                provenance=document["provenance"],
+                table=None if table is None else OperatingTable.from_dict(table),
+                certificates=tuple(document["certificates"]),
+                evaluation=document["evaluation"],
+            )
+
+
+def provenance(**facts: Any) -> dict[str, Any]:
+    """Versions and device of this process, with further facts."""
+    try:
+        version = importlib.metadata.version("icpe")
+    except importlib.metadata.PackageNotFoundError:
+        version = "source tree"
+    return {
+        "icpe": version,
+        "jax": jax.__version__,
+        "device": jax.devices()[0].device_kind,
+        **facts,
+    }
+
+
+def _arrays(nets: ExplorerNets | PaperNets) -> PyTree:
+    return eqx.filter(nets, eqx.is_array)
+
+
+def _kind_record(nets: ExplorerNets | PaperNets) -> dict[str, Any]:
+    """The kind of explorer and what it serves."""
+    if isinstance(nets, PaperNets):
+        return {
+            "kind": "paper",
+            "price_range": None,
+            "objective": dataclasses.asdict(nets.objective),
+        }
+    return {"kind": "universal", "price_range": [nets.prices.low, nets.prices.high]}
+
+
+def _check_weights(document: dict[str, Any], nets: ExplorerNets | PaperNets) -> None:
+    found = hash_arrays(_arrays(nets))
+    if document.get("weights", found) != found:  # the first files do not have it
+        raise ValueError("its networks have changed since they were written")

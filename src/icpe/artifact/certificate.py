@@ -1,0 +1,216 @@
+"""Certificates: what was tested about an explorer's error probability, and the outcome.
+
+A certificate is a plain record that travels in the explorer's file. It names the
+weights and the family it speaks about by their hashes and is sealed by a digest of its
+own content, so that a change of any of them is noticed. The digest needs no secret:
+it guards against damage and careless edits, and a careful forgery is found by
+repeating the test, which anyone can do.
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from icpe.artifact.trees import named_arrays
+from icpe.core.arrays import PyTree
+from icpe.core.errors import ArtifactError
+
+LEAST_CONFIDENCE = 0.95
+"""Requests are served by certificates of this confidence or more, if none is named."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PriceTest:
+    """One test of the ladder: right answers at a price, and whether it passed."""
+
+    price: float
+    successes: int
+    passed: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Episodes of one kind, for description only: no statement is made about them."""
+
+    name: str
+    episodes: int
+    successes: int
+    mean_queries: float
+
+    @property
+    def accuracy(self) -> float:
+        """Fraction of right answers."""
+        return self.successes / self.episodes
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """The outcome of one attempt to certify an explorer, successful or not.
+
+    If `certified`, then an explorer whose accuracy at `price` is below 1 - error_prob
+    would have passed with probability at most 1 - confidence. `lower_bound` is a
+    statement of its own: it exceeds the accuracy at `price` (or `budget`) with
+    probability at most 1 - confidence. Both are about the average over the prior.
+
+    Attributes:
+        error_prob: the error probability to be certified, None for a fixed budget.
+        budget: the fixed number of queries, None for an error probability.
+        confidence: of the tests, and of the lower bound.
+        certified: whether it was shown; None for a fixed budget, where only the
+            lower bound is given.
+        price: the certified price, or the closest one if nothing was certified.
+        lower_bound: of the accuracy, one-sided (Clopper and Pearson).
+        episodes: episodes of each test, and of the set behind the lower bound.
+        bound_successes: right answers in that set.
+        mean_queries: mean number of queries in that set.
+        mean_cost: mean cost in that set.
+        ladder: the tests in their order; all but the last have passed.
+        episodes_needed: with which the closest price would probably pass, if nothing
+            was certified; None also if no number would do.
+        seed: seed of the episodes.
+        seed_is_default: whether it is the hash of weights and family.
+        attempt: which attempt for this error_prob or budget it is, counted from 1.
+        by_hypothesis: the set behind the lower bound, split by the truth.
+        by_difficulty: the same, split by a measure of difficulty.
+        difficulty: what that measure is.
+        weights: hash of the networks.
+        fingerprint: hash of the family.
+        table: hash of the operating table that the ladder was planned with.
+        provenance: versions and device that made the episodes.
+        digest: seal of all the rest; empty before sealing.
+    """
+
+    error_prob: float | None
+    budget: int | None
+    confidence: float
+    certified: bool | None
+    price: float | None
+    lower_bound: float
+    episodes: int
+    bound_successes: int
+    mean_queries: float
+    mean_cost: float
+    ladder: tuple[PriceTest, ...]
+    episodes_needed: int | None
+    seed: int
+    seed_is_default: bool
+    attempt: int
+    by_hypothesis: tuple[Group, ...]
+    by_difficulty: tuple[Group, ...]
+    difficulty: str
+    weights: str
+    fingerprint: str
+    table: str
+    provenance: Mapping[str, Any]
+    digest: str = ""
+
+    def sealed(self) -> "Certificate":
+        """The same certificate with the digest of its content."""
+        return dataclasses.replace(self, digest=self._content_digest())
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the digest is that of the content."""
+        return self.digest == self._content_digest()
+
+    def _content_digest(self) -> str:
+        return digest(self.to_dict() | {"digest": ""})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-compatible values."""
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> "Certificate":
+        """From the values of `to_dict`.
+
+        Raises:
+            ArtifactError: a field is missing, unknown or of the wrong kind.
+        """
+        try:
+            return Certificate(
+                **{
+                    **values,
+                    "ladder": tuple(PriceTest(**v) for v in values["ladder"]),
+                    "by_hypothesis": tuple(Group(**v) for v in values["by_hypothesis"]),
+                    "by_difficulty": tuple(Group(**v) for v in values["by_difficulty"]),
+                }
+            )
+        except (KeyError, TypeError) as error:
+            raise ArtifactError(
+                f"A certificate in the file cannot be read ({error}); make it again "
+                "with icpe certify."
+            ) from error
+
+
+def covering(
+    records: Sequence[Mapping[str, Any]],
+    error_prob: float,
+    *,
+    weights: str,
+    table: str,
+    confidence: float = LEAST_CONFIDENCE,
+) -> Certificate | None:
+    """The certificate that serves a request, None if there is none.
+
+    A certificate for 0.1 serves 0.1 and any larger value; of those that serve, the
+    `preferred` one is taken. Certificates of less confidence than asked for, that were
+    changed, or are about other networks, do not serve.
+
+    Args:
+        records: what is kept in an artifact.
+        error_prob: the error probability asked for.
+        weights: hash of the networks that would serve.
+        table: hash of their operating table.
+        confidence: the least confidence that will do.
+    """
+    return preferred(
+        (
+            certificate
+            for certificate in map(Certificate.from_dict, records)
+            if certificate.certified
+            and certificate.error_prob is not None
+            and certificate.error_prob <= error_prob
+            and certificate.confidence >= confidence
+            and certificate.weights == weights
+            and certificate.is_intact
+        ),
+        table,
+    )
+
+
+def preferred(certificates: Iterable[Certificate], table: str) -> Certificate | None:
+    """The one of several certificates to be used, None if there is none.
+
+    It is the one for the largest error probability, which needs the fewest queries;
+    then the one of the largest confidence; then one planned with the operating table
+    of this hash; then the earliest attempt, so that trying again for a better price
+    changes nothing.
+    """
+    return max(
+        certificates,
+        key=lambda it: (
+            it.error_prob or 0.0,
+            it.confidence,
+            it.table == table,
+            -it.attempt,
+        ),
+        default=None,
+    )
+
+
+def digest(values: Any) -> str:
+    """A short hash of JSON-compatible values."""
+    text = json.dumps(values, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def hash_arrays(tree: PyTree) -> str:
+    """A short hash of the names, types, shapes and bits of all arrays of a tree."""
+    total = hashlib.sha256()
+    for name, array in sorted(named_arrays(tree).items()):
+        total.update(f"{name} {array.dtype} {array.shape} ".encode())
+        total.update(array.tobytes())
+    return total.hexdigest()[:32]

@@ -1,0 +1,122 @@
+"""What the file of a trained explorer says about itself, read with suspicion.
+
+Every complaint is one sentence about the file.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax.random as jr
+
+from icpe.artifact.trees import read_document
+from icpe.core.errors import ArtifactError, IcpeError
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.fingerprint import fingerprint
+from icpe.explorers.neural.config import NetConfig, PriceRange
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.explorers.neural.paper import Objective, PaperNets
+from icpe.families.registry import family_names, make
+from icpe.nets.transformer import TransformerConfig
+
+FORMAT_VERSION = 1
+
+
+def read_card(path: str | Path) -> dict[str, Any]:
+    """What a file says about itself: its document, without networks or family.
+
+    Raises:
+        ArtifactError: the file is damaged, foreign or newer than this version.
+    """
+    path = Path(path)
+    with explained(path):
+        return read_document_of(path)
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turns what goes wrong with a file into one sentence about it."""
+    try:
+        yield
+    except ArtifactError:
+        raise
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise ArtifactError(
+            f"{path} is not an artifact that can be used: {problem.rstrip('.')}."
+        ) from error
+
+
+def read_document_of(path: Path) -> dict[str, Any]:
+    """The document of a file, if this version reads its format."""
+    document = read_document(path)
+    found = document["format_version"]
+    if not isinstance(found, int) or found < 1:
+        raise ValueError(f"its format version is {found!r}, which never was")
+    if found > FORMAT_VERSION:
+        raise ArtifactError(
+            f"{path} has format version {found}, newer than {FORMAT_VERSION}, which "
+            "this icpe reads; install a newer icpe."
+        )
+    return document
+
+
+def find_family(
+    document: dict[str, Any], given: AbstractTaskFamily | None, path: Path
+) -> AbstractTaskFamily:
+    """The family given, or else found by name; its fingerprint must be the file's."""
+    described = document["family"]
+    family = given
+    if family is None:
+        if described["name"] not in family_names():
+            raise ArtifactError(
+                f"{path} was trained for the family {described['name']!r}, which "
+                "cannot be rebuilt here, since none is registered under that name; "
+                "register it, on the command line by --import MODULE, or pass it in."
+            )
+        values = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in described["parameters"].items()
+        }
+        try:
+            family = make(described["name"], **values)
+        except IcpeError as error:
+            raise ArtifactError(
+                f"{path} was trained for the family {described['name']!r}, which "
+                f"cannot be rebuilt here: {error}"
+            ) from error
+    found = fingerprint(family)
+    if found != document["fingerprint"]:
+        raise ArtifactError(
+            f"{path} was trained for {described['name']} with {described['parameters']}"
+            f" (fingerprint {document['fingerprint']}); the family given has "
+            f"fingerprint {found}, so it is another one or has changed; train again."
+        )
+    return family
+
+
+def skeleton(
+    document: dict[str, Any], family: AbstractTaskFamily
+) -> ExplorerNets | PaperNets:
+    """Networks of the described shapes, without weights."""
+    described = document["networks"]
+    config = NetConfig(
+        **{**described, "transformer": TransformerConfig(**described["transformer"])}
+    )
+    spec = family.spec
+    kind = document.get("kind", "universal")  # the first files do not have it
+    if kind == "paper":
+        objective = Objective(**document["objective"])
+        return eqx.filter_eval_shape(
+            lambda key: PaperNets(spec, config, objective, key=key), jr.key(0)
+        )
+    if kind != "universal":
+        raise ValueError(f"its kind of explorer {kind!r} is not known")
+    prices = PriceRange(*document["price_range"])
+    return eqx.filter_eval_shape(
+        lambda key: ExplorerNets(spec, config, prices, key=key), jr.key(0)
+    )

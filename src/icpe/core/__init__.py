@@ -1,0 +1,1 @@
+"""The vocabulary and the contracts that every other layer speaks."""

@@ -1,0 +1,44 @@
+"""Checks of single values; each complaint is one sentence."""
+
+import numbers
+from typing import Any
+
+from icpe.core.errors import InvalidParameterError
+
+_LARGEST_SEED = 2**32 - 1
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number; neither a truth value nor 2.0 is one."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def check_seed(name: str, seed: Any) -> None:
+    """Raises one sentence unless the seed is a 32-bit unsigned number."""
+    if not is_whole(seed):
+        raise InvalidParameterError(
+            f"{name} must be a whole number from 0 to {_LARGEST_SEED}; got {seed!r}."
+        )
+    check_between(name, seed, 0, _LARGEST_SEED)
+
+
+def check_at_least(name: str, value: float, lowest: float) -> None:
+    """Raises one sentence unless `value >= lowest` (NaN fails)."""
+    if not value >= lowest:
+        raise InvalidParameterError(f"{name} must be at least {lowest}; got {value}.")
+
+
+def check_positive(name: str, value: float) -> None:
+    """Raises one sentence unless `0 < value < inf` (NaN fails)."""
+    if not 0.0 < value < float("inf"):
+        raise InvalidParameterError(
+            f"{name} must be a positive finite number; got {value}."
+        )
+
+
+def check_between(name: str, value: float, lowest: float, highest: float) -> None:
+    """Raises one sentence unless `lowest <= value <= highest` (NaN fails)."""
+    if not lowest <= value <= highest:
+        raise InvalidParameterError(
+            f"{name} must be between {lowest} and {highest}; got {value}."
+        )

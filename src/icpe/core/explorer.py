@@ -1,0 +1,54 @@
+"""The contract of an explorer: whoever asks the questions, learned or classical."""
+
+import abc
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float
+
+from icpe.core.arrays import Index, PRNGKey, PyTree
+from icpe.core.family import TaskSpec
+from icpe.core.request import OperatingPoint
+
+
+class AbstractExplorer(eqx.Module):
+    """Chooses queries, decides when to stop, and names the answer.
+
+    Methods are written for one episode and are vmapped; the state is a pytree of
+    arrays and holds everything that changes. Who runs the episode (`rollout`, a
+    session) enforces the cap `operating_point.max_queries`, the horizon and the end
+    by the family; an explorer only decides to stop earlier. In the regime `BUDGET`
+    it must never stop by itself.
+    """
+
+    @abc.abstractmethod
+    def init(
+        self,
+        spec: TaskSpec,
+        operating_point: OperatingPoint,
+        first_outcome: Float[Array, "outcome"],
+    ) -> PyTree:
+        """The state before the first query.
+
+        Raises:
+            OperatingPointError: the explorer cannot serve this operating point.
+        """
+
+    @abc.abstractmethod
+    def ask(
+        self, state: PyTree, query_mask: Bool[Array, "queries"], *, key: PRNGKey
+    ) -> Index:
+        """The next query, allowed by the mask, or `STOP`."""
+
+    @abc.abstractmethod
+    def tell(
+        self, state: PyTree, query: Index, outcome: Float[Array, "outcome"]
+    ) -> PyTree:
+        """The state after an outcome."""
+
+    @abc.abstractmethod
+    def recommend(self, state: PyTree) -> Index:
+        """The hypothesis it would name now."""
+
+    @abc.abstractmethod
+    def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"] | None:
+        """Log-probability of each hypothesis, or None if the explorer has no belief."""

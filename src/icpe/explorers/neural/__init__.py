@@ -1,0 +1,1 @@
+"""Trained explorers: networks, and how they play."""

@@ -1,0 +1,130 @@
+"""The trained explorer: it asks by its query net, answers by its inference net.
+
+It stops exactly when S(D) >= max_a Q(D, a), stopping being worth the probability S of
+the most probable hypothesis; see `icpe.explorers.neural.networks`.
+"""
+
+import dataclasses
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from icpe.core.arrays import Flag, Index, PRNGKey, Scalar
+from icpe.core.episode import STOP
+from icpe.core.errors import OperatingPointError
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import TaskSpec
+from icpe.core.memory import Growing, Scratch, StepCount
+from icpe.core.request import OperatingPoint, Regime
+from icpe.explorers.neural.networks import Estimates, ExplorerNets
+from icpe.nets.tokens import first_token, token_after
+from icpe.nets.transformer import TIME_AXIS
+
+
+class NeuralState(eqx.Module):
+    """The state of a neural explorer: its estimates now, and its working memory."""
+
+    estimates: Estimates
+    price: Scalar
+    max_queries: Index
+    position: StepCount
+    memory: Scratch
+
+
+class NeuralExplorer(AbstractExplorer):
+    """Asks the query of largest value; stops when stopping is worth as much."""
+
+    nets: ExplorerNets
+
+    def init(
+        self,
+        spec: TaskSpec,
+        operating_point: OperatingPoint,
+        first_outcome: Float[Array, "outcome"],
+    ) -> NeuralState:
+        """Reads what the family revealed at reset.
+
+        Raises:
+            OperatingPointError: in the regime ERROR_PROB, which needs the price that
+                belongs to it in the operating table of an artifact.
+        """
+        if operating_point.regime is Regime.ERROR_PROB:
+            raise OperatingPointError(
+                "A trained explorer is asked for a price or a budget; look up the "
+                "price of an error_prob in its artifact first."
+            )
+        nets = self.nets
+        kind = nets.config.summary_kind(spec)
+        token, summary = first_token(
+            spec.normalize(first_outcome), spec.num_queries, kind
+        )
+        start = jnp.zeros((), jnp.int32)
+        state = self._read(
+            token,
+            summary,
+            nets.init_caches(),
+            operating_point.price,
+            operating_point.max_queries,
+            StepCount(start, bound=0),
+        )
+        return dataclasses.replace(state, position=StepCount(start, spec.horizon))
+
+    def ask(
+        self, state: NeuralState, query_mask: Bool[Array, "queries"], *, key: PRNGKey
+    ) -> Index:
+        """The greedy query, or `STOP` when no query gains over stopping."""
+        stop = self.wants_to_stop(state, query_mask)
+        return jnp.where(stop, STOP, self.best_query(state, query_mask))
+
+    def wants_to_stop(
+        self, state: NeuralState, query_mask: Bool[Array, "queries"]
+    ) -> Flag:
+        """S(D) >= max_a Q(D, a), where a price is set and stopping is allowed."""
+        if not self.nets.spec.can_stop:
+            return jnp.asarray(False)
+        gain = jnp.where(query_mask, state.estimates.gain, -jnp.inf)
+        return (state.price > 0) & (jnp.max(gain) <= 0)
+
+    def best_query(
+        self, state: NeuralState, query_mask: Bool[Array, "queries"]
+    ) -> Index:
+        """The allowed query of largest value."""
+        return jnp.argmax(jnp.where(query_mask, state.estimates.gain, -jnp.inf))
+
+    def tell(
+        self, state: NeuralState, query: Index, outcome: Float[Array, "outcome"]
+    ) -> NeuralState:
+        """Reads one more query and its outcome."""
+        spec = self.nets.spec
+        caches, summary = state.memory.value
+        caches = caches.value
+        token, summary = token_after(
+            query, spec.normalize(outcome), spec.num_queries, summary
+        )
+        return self._read(
+            token,
+            summary,
+            caches,
+            state.price,
+            state.max_queries,
+            state.position.next(),
+        )
+
+    def recommend(self, state: NeuralState) -> Index:
+        """The most probable hypothesis."""
+        return jnp.argmax(state.estimates.log_posterior)
+
+    def log_posterior(self, state: NeuralState) -> Float[Array, "hypotheses"]:
+        """The inference net's belief."""
+        return state.estimates.log_posterior
+
+    def _read(self, token, summary, caches, price, max_queries, position):
+        estimates, caches = self.nets.step(token, price, max_queries, caches, position)
+        return NeuralState(
+            estimates=estimates,
+            price=price,
+            max_queries=max_queries,
+            position=position,
+            memory=Scratch((Growing(caches, TIME_AXIS), summary)),
+        )

@@ -1,0 +1,1 @@
+"""Explorers that act on a belief by a rule."""

@@ -1,0 +1,1 @@
+"""Bandits on feedback graphs: law, belief and limits."""

@@ -1,0 +1,1 @@
+"""The magic action: law, belief and limits."""

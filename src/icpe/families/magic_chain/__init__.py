@@ -1,0 +1,1 @@
+"""The magic chain: law, belief and limits."""

@@ -1,0 +1,1 @@
+"""Images seen patch by patch: law, images and distortions."""

@@ -1,0 +1,163 @@
+"""Generalized search on images: which class is it, seen through as few patches as
+possible?"""
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Bool, Float
+
+from icpe.core.arrays import Index, PRNGKey
+from icpe.core.checks import check_at_least, check_between
+from icpe.core.family import AbstractTaskFamily, StepResult, TaskSpec, parameter
+from icpe.families.patches.augment import Distortion, distort
+from icpe.families.patches.images import ImageSource, Split, image_source, load_images
+
+Revealed = Bool[Array, "patches"]
+
+
+class PatchTask(eqx.Module):
+    """One image behind the mask, distorted and padded, and its class."""
+
+    image: Float[Array, "height width"]
+    label: Index
+
+
+class Patches(AbstractTaskFamily):
+    """Reveal an image patch by patch; which class does it show?
+
+    The image is padded on all sides to whole patches, evenly, and distorted anew in
+    every episode: turned, moved, bent, its contrast changed, noise added. A query
+    reveals one patch: its pixels, row by row. A patch that is revealed is not asked
+    for again unless `repeats` is set.
+    """
+
+    images: str = parameter("mnist", "name of the images, or an .npz file of them")
+    split: Split = parameter("train", "train or test images")
+    patch_size: int = parameter(5, "rows and columns of a patch")
+    horizon: int = parameter(0, "most queries in an episode; 0 means all patches")
+    repeats: bool = parameter(False, "let a patch be asked for again", rare=True)
+    rotation: float = parameter(30.0, "largest turn, in degrees", rare=True)
+    shift: float = parameter(2.0, "largest move along each axis, in pixels", rare=True)
+    elastic: float = parameter(
+        1.0, "root mean square of the bending, in pixels", rare=True
+    )
+    elastic_scale: float = parameter(
+        4.0, "how smooth the bending is, in pixels", rare=True
+    )
+    contrast: float = parameter(0.3, "largest relative change of contrast", rare=True)
+    noise: float = parameter(
+        0.1, "standard deviation of the noise of each pixel", rare=True
+    )
+
+    def __check_init__(self):
+        source = self.source
+        smallest = min(source.height, source.width)
+        check_between("patch_size", self.patch_size, 1, smallest)
+        check_at_least("horizon", self.horizon, 0)
+        if not self.repeats:
+            check_between("horizon", self.horizon, 0, self.num_patches)
+        _ = self.distortion
+
+    @property
+    def source(self) -> ImageSource:
+        """Where the images come from."""
+        return image_source(self.images)
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of patches."""
+        source, size = self.source, self.patch_size
+        return -(-source.height // size), -(-source.width // size)
+
+    @property
+    def num_patches(self) -> int:
+        """How many patches make up the image."""
+        rows, columns = self.grid
+        return rows * columns
+
+    @property
+    def distortion(self) -> Distortion:
+        """What happens to an image in an episode."""
+        return Distortion(
+            rotation=self.rotation,
+            shift=self.shift,
+            elastic=self.elastic,
+            elastic_scale=self.elastic_scale,
+            contrast=self.contrast,
+            noise=self.noise,
+        )
+
+    @property
+    def spec(self) -> TaskSpec:
+        """A query reveals a patch; the hypotheses are the classes."""
+        rows, columns = self.grid
+        num_pixels = self.patch_size**2
+        names = self.source.class_names
+        return TaskSpec(
+            num_queries=self.num_patches,
+            num_hypotheses=len(names),
+            outcome_size=num_pixels,
+            horizon=self.horizon or self.num_patches,
+            outcome_shift=(0.5,) * num_pixels,
+            outcome_scale=(0.5,) * num_pixels,
+            masks_queries=not self.repeats,
+            query_names=tuple(
+                f"row {row + 1}, column {column + 1}"
+                for row in range(rows)
+                for column in range(columns)
+            ),
+            hypothesis_names=names,
+            outcome_names=tuple(f"pixel {i}" for i in range(num_pixels)),
+            question="The patch at {query}: what are its pixels, from 0 to 1?",
+            outcome_shape=(self.patch_size, self.patch_size),
+            query_grid=(rows, columns),
+        )
+
+    def sample_task(self, *, key: PRNGKey) -> PatchTask:
+        """Draws an image of the split and distorts it."""
+        index_key, distortion_key = jr.split(key)
+        data = load_images(self.images, self.split)
+        index = jr.randint(index_key, (), 0, len(data.labels))
+        image = self.pad(jnp.asarray(data.images)[index].astype(jnp.float32) / 255.0)
+        return PatchTask(
+            image=distort(image, self.distortion, key=distortion_key),
+            label=jnp.asarray(data.labels)[index],
+        )
+
+    def pad(self, image: Float[Array, "height width"]) -> Float[Array, "rows columns"]:
+        """The image with black borders that make it whole patches."""
+        extra = [
+            number * self.patch_size - size
+            for number, size in zip(self.grid, image.shape, strict=True)
+        ]
+        return jnp.pad(image, [(e // 2, e - e // 2) for e in extra])
+
+    def reset(self, task: PatchTask, *, key: PRNGKey) -> StepResult:
+        """All is hidden."""
+        hidden = jnp.zeros(self.num_patches, bool)
+        return self._result(hidden, jnp.zeros(self.patch_size**2))
+
+    def step(
+        self, state: Revealed, query: Index, task: PatchTask, *, key: PRNGKey
+    ) -> StepResult:
+        """Reveals one patch."""
+        revealed = state | (jnp.arange(self.num_patches) == query)
+        return self._result(revealed, self.cut(task.image)[query])
+
+    def cut(
+        self, image: Float[Array, "rows columns"]
+    ) -> Float[Array, "patches pixels"]:
+        """The patches of a padded image, row by row."""
+        (rows, columns), size = self.grid, self.patch_size
+        tiles = image.reshape(rows, size, columns, size).swapaxes(1, 2)
+        return tiles.reshape(rows * columns, size * size)
+
+    def hypothesis(self, task: PatchTask) -> Index:
+        """The class of the image."""
+        return task.label
+
+    def _result(
+        self, revealed: Revealed, outcome: Float[Array, "pixels"]
+    ) -> StepResult:
+        allowed = jnp.ones_like(revealed) if self.repeats else ~revealed
+        return StepResult(revealed, outcome, allowed, jnp.asarray(False))

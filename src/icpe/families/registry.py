@@ -1,0 +1,111 @@
+"""Families by name."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from icpe.core.errors import InvalidParameterError, UnknownNameError, did_you_mean
+from icpe.core.family import AbstractTaskFamily
+
+_FACTORIES: dict[str, Callable[..., AbstractTaskFamily]] = {}
+
+
+def register(name: str, factory: Callable[..., AbstractTaskFamily]) -> None:
+    """Makes a family available by name to `make` and the command line.
+
+    Args:
+        name: words joined by hyphens.
+        factory: called with the parameters as keywords; usually the family's class.
+
+    Raises:
+        InvalidParameterError: the name is taken by another factory.
+    """
+    if _FACTORIES.get(name, factory) is not factory:
+        raise InvalidParameterError(
+            f"name {name!r} is already registered; choose another name."
+        )
+    _FACTORIES[name] = factory
+
+
+def make(name: str, **given: Any) -> AbstractTaskFamily:
+    """Builds a registered family.
+
+    Raises:
+        UnknownNameError: no such family, or a parameter it does not have.
+        InvalidParameterError: a parameter has an impossible value.
+    """
+    factory = get_factory(name)
+    allowed = parameter_fields(name)
+    for field in given:
+        if field not in allowed:
+            raise UnknownNameError(
+                f"Family {name!r} has no parameter {field!r}; it has "
+                f"{', '.join(allowed) or 'none'}.{did_you_mean(field, allowed)}"
+            )
+    return factory(**given)
+
+
+def get_factory(name: str) -> Callable[..., AbstractTaskFamily]:
+    """The factory registered under a name."""
+    if name not in _FACTORIES:
+        raise UnknownNameError(
+            f"There is no family {name!r}; the families are "
+            f"{', '.join(sorted(_FACTORIES))} and those that you register, on the "
+            f"command line by --import MODULE.{did_you_mean(name, _FACTORIES)}"
+        )
+    return _FACTORIES[name]
+
+
+def family_names() -> tuple[str, ...]:
+    """All registered names, sorted."""
+    return tuple(sorted(_FACTORIES))
+
+
+def parameter_fields(name: str) -> dict[str, dataclasses.Field]:
+    """The parameters of a registered family by name."""
+    return {field.name: field for field in dataclasses.fields(get_factory(name))}  # pyright: ignore[reportArgumentType]
+
+
+def family_name(family: AbstractTaskFamily) -> str:
+    """The registered name of a family, or its class name if it has none."""
+    for name, factory in _FACTORIES.items():
+        if factory is type(family):
+            return name
+    return type(family).__name__
+
+
+def describe(family: AbstractTaskFamily) -> str:
+    """Name and parameters in one line, rare ones only where they are set."""
+    fields = dataclasses.fields(family)
+    values = {field.name: getattr(family, field.name) for field in fields}
+    return _in_one_line(family_name(family), _notable(fields, values))
+
+
+def describe_record(name: str, parameters: Mapping[str, Any]) -> str:
+    """The same of a family as reports and files record it."""
+    return _in_one_line(name, notable_parameters(name, parameters))
+
+
+def notable_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Recorded parameters without the rare ones that have their default."""
+    if name not in _FACTORIES:
+        return dict(parameters)
+    return _notable(parameter_fields(name).values(), parameters)
+
+
+def _notable(
+    fields: Iterable[dataclasses.Field], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    usual = {
+        field.name: field.default for field in fields if field.metadata.get("rare")
+    }
+
+    def is_notable(name: str, value: Any) -> bool:
+        value = tuple(value) if isinstance(value, list) else value
+        return name not in usual or value != usual[name]
+
+    return {name: value for name, value in values.items() if is_notable(name, value)}
+
+
+def _in_one_line(name: str, values: Mapping[str, Any]) -> str:
+    return f"{name}({', '.join(f'{key}={value}' for key, value in values.items())})"

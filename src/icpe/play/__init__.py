@@ -1,0 +1,1 @@
+"""Playing episodes: batches of them as one compiled program."""

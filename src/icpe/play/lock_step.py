@@ -1,0 +1,314 @@
+"""A batch of episodes in lock step: one step of all of them at a time.
+
+Most episodes are much shorter than the longest, which all would have to wait for.
+On a CPU those that still run are therefore gathered now and then into smaller
+batches; on an accelerator one large batch is faster.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from icpe.core.arrays import PyTree
+from icpe.core.episode import STOP, StopReason
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily, StepResult
+from icpe.core.memory import Growing, Scratch, StepCount
+from icpe.core.request import OperatingPoint
+
+_SHRINK = 4
+"""A batch of those that still run is this much smaller; 2 was slower."""
+_SMALLEST_BATCH = 128
+"""Another level of smaller ones takes longer to compile than it spares."""
+
+Segments = list[tuple[int, int]]
+
+
+class Given(eqx.Module):
+    """What stays the same throughout each episode."""
+
+    tasks: PyTree
+    world_keys: Key[Array, "episodes"]
+    own_keys: Key[Array, "episodes"]
+    caps: Int[Array, "episodes"]
+    cap_reason: Int[Array, "episodes"]
+
+
+class Carry(eqx.Module):
+    """What one step hands to the next."""
+
+    step: Int[Array, ""]
+    world: StepResult
+    explorer: PyTree
+    stop_reason: Int[Array, "episodes"]
+    queries: Int[Array, "episodes steps"]
+    outcomes: Float[Array, "episodes steps+1 outcome"]
+    query_masks: Bool[Array, "episodes steps+1 queries"] | None
+    cost: Float[Array, "episodes"]
+
+    @property
+    def running(self) -> Bool[Array, "episodes"]:
+        """Which episodes have not ended."""
+        return self.stop_reason == StopReason.RUNNING
+
+
+class LockStep:
+    """An explorer and a family, mapped over episodes with step counters left out."""
+
+    def __init__(
+        self,
+        explorer: AbstractExplorer,
+        family: AbstractTaskFamily,
+        operating_point: OperatingPoint,
+    ):
+        spec = family.spec
+        self.family = family
+        one_point = jax.tree.map(
+            lambda leaf: leaf[0] if leaf.ndim else leaf, operating_point
+        )
+        outcome = jax.ShapeDtypeStruct((spec.outcome_size,), jnp.float32)
+        shapes = eqx.filter_eval_shape(explorer.init, spec, one_point, outcome)
+        axes = jax.tree.map(
+            lambda leaf: None if _is_step_count(leaf) else 0,
+            shapes,
+            is_leaf=_is_step_count,
+        )
+        self.init = jax.vmap(
+            lambda point, outcome: explorer.init(spec, point, outcome),
+            in_axes=(0 if operating_point.price.ndim else None, 0),
+            out_axes=axes,
+        )
+        self.ask = jax.vmap(
+            lambda state, mask, key: explorer.ask(state, mask, key=key),
+            in_axes=(axes, 0, 0),
+        )
+        self.tell = jax.vmap(explorer.tell, in_axes=(axes, 0, 0), out_axes=axes)
+        self.recommend = jax.vmap(explorer.recommend, in_axes=(axes,))
+        self.log_posterior = jax.vmap(explorer.log_posterior, in_axes=(axes,))
+
+    def begin(
+        self, operating_point: OperatingPoint, world: StepResult, num_episodes: int
+    ) -> Carry:
+        """All episodes before their first query."""
+        spec = self.family.spec
+        capacity = (num_episodes, spec.horizon + 1)
+        outcomes = jnp.zeros((*capacity, spec.outcome_size)).at[:, 0].set(world.outcome)
+        masks = None
+        if spec.masks_queries:
+            masks = jnp.ones((*capacity, spec.num_queries), bool)
+            masks = masks.at[:, 0].set(world.query_mask)
+        return Carry(
+            step=jnp.zeros((), jnp.int32),
+            world=world,
+            explorer=self.init(operating_point, world.outcome),
+            stop_reason=jnp.where(
+                world.terminated, StopReason.TERMINATED, StopReason.RUNNING
+            ).astype(jnp.int32),
+            queries=jnp.full((num_episodes, spec.horizon), STOP, jnp.int32),
+            outcomes=outcomes,
+            query_masks=masks,
+            cost=jnp.zeros(num_episodes),
+        )
+
+    def play_all(self, given: Given, carry: Carry, *, full_length: bool) -> Carry:
+        """Plays every episode to its end."""
+        segments = _segments(self.family.spec.horizon)
+        if not full_length:
+            return self._play(given, carry, segments)
+        for start, stop in segments:
+            carry = _with_bound(carry, stop)
+            carry = lax.fori_loop(
+                start, stop, lambda _, carry: self._advance(given, carry), carry
+            )
+        return carry
+
+    def _play(self, given: Given, carry: Carry, segments: Segments) -> Carry:
+        """Plays to the end, the later segments in smaller batches where that pays."""
+        (_, stop), *later = segments
+        carry = lax.while_loop(
+            lambda carry: (carry.step < stop) & jnp.any(carry.running),
+            lambda carry: self._advance(given, carry),
+            _with_bound(carry, stop),
+        )
+        if not later:
+            return carry
+        size = given.caps.shape[0] // _SHRINK
+        if jax.default_backend() != "cpu" or size < _SMALLEST_BATCH:
+            return self._play(given, carry, later)
+        return self._play_running(given, carry, later, size)
+
+    def _play_running(
+        self, given: Given, carry: Carry, segments: Segments, size: int
+    ) -> Carry:
+        """Plays the episodes that still run to their end, so many at a time.
+
+        None may come up twice: that would wipe out what it did in these segments. So
+        the last part is filled up with copies of one episode that nobody keeps.
+        """
+        num_episodes = carry.running.shape[0]
+        nobody = jnp.full((size,), num_episodes)
+        running_first = jnp.argsort(~carry.running, stable=True)
+        running_first = jnp.concatenate([running_first, nobody])
+        num_running = jnp.sum(carry.running)
+        carry = _with_memory(carry, segments[-1][1])
+
+        def play(progress: tuple[Int[Array, ""], Carry]):
+            done, carry = progress
+            which = lax.dynamic_slice(running_first, (done,), (size,))
+            taken = jnp.minimum(which, num_episodes - 1)
+            part = self._play(
+                jax.tree.map(lambda leaf: leaf[taken], given),
+                _take(carry, taken),
+                segments,
+            )
+            return done + size, _put(carry, which, part)
+
+        start = jnp.zeros((), jnp.int32)
+        _, carry = lax.while_loop(
+            lambda progress: progress[0] < num_running, play, (start, carry)
+        )
+        return carry
+
+    def _advance(self, given: Given, carry: Carry) -> Carry:
+        """One step of all episodes; those that have ended stay as they are."""
+        t, family = carry.step, self.family
+        mask = carry.world.query_mask
+        query = self.ask(carry.explorer, mask, _fold_each(given.own_keys, t))
+        reason = jnp.where(query == STOP, StopReason.EXPLORER, StopReason.RUNNING)
+        reason = jnp.where(jnp.any(mask, 1), reason, StopReason.NO_QUERY)
+        reason = jnp.where(carry.running, reason, carry.stop_reason)
+
+        made = reason == StopReason.RUNNING
+        query = jnp.clip(query, 0, family.spec.num_queries - 1)
+        world = jax.vmap(
+            lambda state, query, task, key: family.step(state, query, task, key=key)
+        )(carry.world.state, query, given.tasks, _fold_each(given.world_keys, t + 1))
+        told = self.tell(carry.explorer, query, world.outcome)
+        reason = jnp.where(made & (t + 1 >= given.caps), given.cap_reason, reason)
+        reason = jnp.where(made & world.terminated, StopReason.TERMINATED, reason)
+        return Carry(
+            step=t + 1,
+            world=world,
+            explorer=_keep_ended(made, told, carry.explorer),
+            stop_reason=reason,
+            queries=carry.queries.at[:, t].set(jnp.where(made, query, STOP)),
+            outcomes=carry.outcomes.at[:, t + 1].set(
+                jnp.where(made[:, None], world.outcome, 0.0)
+            ),
+            query_masks=None
+            if carry.query_masks is None
+            else carry.query_masks.at[:, t + 1].set(world.query_mask | ~made[:, None]),
+            cost=carry.cost + jnp.where(made, family.spec.cost_array[query], 0.0),
+        )
+
+
+def _segments(horizon: int) -> Segments:
+    """Cuts long episodes into stretches of steps, each a loop of its own.
+
+    In each of them a tighter bound of the step count is known, so that early steps
+    need not read the empty end of a cache.
+    """
+    num_segments = max(1, min(4, horizon // 16))
+    cuts = [round(horizon * i / num_segments) for i in range(num_segments + 1)]
+    return list(itertools.pairwise(cuts))
+
+
+def _with_bound(carry: Carry, bound: int) -> Carry:
+    """With a bound in the explorer's step counters, and memory for as many steps."""
+
+    def bounded(node):
+        if isinstance(node, StepCount):
+            return StepCount(node.value, bound)
+        return node.resized(bound + 1) if isinstance(node, Growing) else node
+
+    return _map_explorer(bounded, carry, StepCount | Growing)
+
+
+def _with_memory(carry: Carry, bound: int) -> Carry:
+    """With memory for as many steps, but for scratch memory, which stays behind."""
+
+    def grown(node):
+        return node.resized(bound + 1) if isinstance(node, Growing) else node
+
+    return _map_explorer(grown, carry, StepCount | Growing | Scratch)
+
+
+def _map_explorer(change: Callable, carry: Carry, whole: Any) -> Carry:
+    """The explorer's state changed, nodes of some types as wholes."""
+    state = jax.tree.map(
+        change, carry.explorer, is_leaf=lambda node: isinstance(node, whole)
+    )
+    return dataclasses.replace(carry, explorer=state)
+
+
+def _take(carry: Carry, which: Int[Array, "part"]) -> Carry:
+    """Some of the episodes."""
+    world, *record = jax.tree.map(lambda leaf: leaf[which], _world_and_record(carry))
+    state = jax.tree.map(
+        lambda node: node if _is_step_count(node) else node[which],
+        carry.explorer,
+        is_leaf=_is_step_count,
+    )
+    return Carry(carry.step, world, state, *record)
+
+
+def _put(carry: Carry, which: Int[Array, "part"], part: Carry) -> Carry:
+    """All episodes, with those of the part as they were at their end.
+
+    Step counters and scratch memory are left as they are: nobody reads them any more.
+    """
+
+    def put(old, new):
+        if _is_lasting(old):
+            return old
+        return old.at[which].set(new, mode="drop")
+
+    world, *record = jax.tree.map(
+        put, _world_and_record(carry), _world_and_record(part)
+    )
+    state = jax.tree.map(put, carry.explorer, part.explorer, is_leaf=_is_lasting)
+    return Carry(carry.step, world, state, *record)
+
+
+def _world_and_record(carry: Carry) -> tuple:
+    """What has an axis of episodes in every leaf: all but step and explorer."""
+    return (
+        carry.world,
+        carry.stop_reason,
+        carry.queries,
+        carry.outcomes,
+        carry.query_masks,
+        carry.cost,
+    )
+
+
+def _keep_ended(made: Bool[Array, "episodes"], new: PyTree, old: PyTree) -> PyTree:
+    """The new state where a query was made, the old one elsewhere."""
+
+    def keep(new, old):
+        if _is_lasting(new):
+            return new
+        return jnp.where(made.reshape((-1,) + (1,) * (new.ndim - 1)), new, old)
+
+    return jax.tree.map(keep, new, old, is_leaf=_is_lasting)
+
+
+def _is_lasting(node) -> bool:
+    """Whether a node goes on when an episode has ended."""
+    return isinstance(node, StepCount | Scratch)
+
+
+def _is_step_count(node) -> bool:
+    return isinstance(node, StepCount)
+
+
+def _fold_each(keys: Key[Array, "episodes"], step) -> Key[Array, "episodes"]:
+    return jax.vmap(jr.fold_in, in_axes=(0, None))(keys, step)

@@ -1,0 +1,1 @@
+"""The studies of digits seen through patches."""
