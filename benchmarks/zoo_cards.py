@@ -8,6 +8,8 @@ Figures of explorers that are not named are kept; pages are always written.
 import sys
 from pathlib import Path
 
+from zoo_page import zoo_index, zoo_page
+
 from icpe import zoo
 from icpe.artifact import Artifact
 from icpe.artifact.document import read_card
@@ -18,7 +20,6 @@ from icpe.cli.episode import (
     run_episode,
 )
 from icpe.cli.runtime import keep_compiled_programs
-from icpe.cli.zoo_page import zoo_index, zoo_page
 from icpe.evaluate.episode_figure import episode_figure
 from icpe.evaluate.frames import Frame, PictureEpisode, strip_figure
 from icpe.evaluate.plots import save_figure

@@ -8,8 +8,8 @@ import pytest
 from icpe.artifact import Artifact
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions
-from icpe.testing.toy_tasks import TwoDoors
 from icpe.workflow import checkpoint_path, metrics_path, train
+from support.toy_tasks import TwoDoors
 
 FAMILY = TwoDoors(horizon=3)
 CONFIG = TrainConfig(

@@ -11,10 +11,8 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.progress import AbstractProgress
 from icpe.evaluate.benchmark import evaluate
 from icpe.evaluate.calibrate import calibrate
-from icpe.evaluate.training_rule import TrainingRule
 from icpe.learn.config import TrainConfig
-from icpe.learn.fit import FitOptions, FitResult, fit
-from icpe.learn.fit_seeds import fit_side_by_side
+from icpe.learn.fit import FitOptions, FitResult, fit, fit_side_by_side
 from icpe.learn.learners import AnyConfig
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.transfer import transfer
@@ -33,7 +31,6 @@ def train(
     options: FitOptions | None = None,
     *,
     start_from: Artifact | None = None,
-    rule: TrainingRule | None = None,
     calibration_episodes: int = 4096,
     progress: AbstractProgress | None = None,
 ) -> Trained:
@@ -47,32 +44,27 @@ def train(
         config: what is trained, and by which learner.
         options: how the training is run.
         start_from: an explorer to fine-tune; its networks must fit.
-        rule: completes the training as soon as it sees enough evidence.
         calibration_episodes: episodes for each row of the operating table, or for the
             evaluation.
         progress: hears about training and calibration.
 
     Raises:
         UnsupportedError: the networks to start from do not fit, or the paper's learner
-            is to start from networks or to end by a rule.
+            is to start from networks.
         TrainingDivergedError: a loss became NaN or infinite.
         CheckpointError: the checkpoint to resume from is damaged or another one's.
     """
     nets, earlier = None, {}
-    if isinstance(config, PaperConfig) and (start_from, rule) != (None, None):
+    if isinstance(config, PaperConfig) and start_from is not None:
         raise UnsupportedError(
-            "The paper's learner trains from scratch to its last iteration; leave out "
-            "the explorer to start from and the training rule."
+            "The paper's learner trains from scratch; leave out the explorer to start "
+            "from."
         )
     if start_from is not None:
         assert isinstance(config, TrainConfig)
         nets = transfer(start_from.universal_nets, family.spec, config)
         earlier = {"started_from": start_from.provenance}
-    result = fit(
-        family, config, options, start_from=nets, is_enough=rule, progress=progress
-    )
-    if rule is not None:
-        earlier = {**earlier, "training_rule": rule.record()}
+    result = fit(family, config, options, start_from=nets, progress=progress)
     return _finished(family, config, result, earlier, calibration_episodes, progress)
 
 

@@ -22,9 +22,9 @@ from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.families import BinarySearch, FeedbackGraph
 from icpe.nets.transformer import TransformerConfig
-from icpe.testing.certificates import unearned_certificate
-from icpe.testing.random_weights import random_weights
-from icpe.testing.toy_tasks import TwoDoors
+from support.certificates import unearned_certificate
+from support.random_weights import random_weights
+from support.toy_tasks import TwoDoors
 
 TINY = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
 FAMILY = BinarySearch(size=4)

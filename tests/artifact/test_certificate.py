@@ -8,7 +8,7 @@ import pytest
 
 from icpe.artifact.certificate import Certificate, covering, hash_arrays
 from icpe.core.errors import ArtifactError
-from icpe.testing.certificates import unearned_certificate as example
+from support.certificates import unearned_certificate as example
 
 
 def served(records, error_prob, **wanted):

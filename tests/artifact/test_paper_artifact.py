@@ -22,8 +22,8 @@ from icpe.families import BinarySearch
 from icpe.learn.config import TrainConfig
 from icpe.learn.paper.config import PaperConfig
 from icpe.nets.transformer import TransformerConfig
-from icpe.testing.random_weights import random_weights
 from icpe.workflow import train
+from support.random_weights import random_weights
 
 FAMILY = BinarySearch(size=3)
 CONFIG = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))

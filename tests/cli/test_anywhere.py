@@ -10,7 +10,7 @@ from icpe.cli.anywhere import split_anywhere
 from icpe.cli.main import COMMANDS
 from icpe.explorers import registry as explorers
 from icpe.families import registry as families
-from icpe.testing.toy_artifacts import guesser
+from support.toy_artifacts import guesser
 
 MODULE = """
 from icpe import register

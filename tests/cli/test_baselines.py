@@ -7,10 +7,10 @@ import pytest
 from icpe.cli.baselines import baseline_cards
 from icpe.cli.baselines_page import baselines_page
 from icpe.cli.explorers import resolve
-from icpe.explorers import TopTwoExplorer
+from icpe.explorers.rules.belief_explorer import BeliefExplorer, PosteriorStopping
+from icpe.explorers.rules.borrowed import BorrowedBelief
 from icpe.explorers.rules.explore_then_commit import ExploreThenCommitExplorer
-from icpe.explorers.rules.posterior_greedy import PosteriorGreedyExplorer
-from icpe.testing.toy_artifacts import guesser
+from support.toy_artifacts import guesser
 
 PAGE = Path(__file__).parents[2] / "docs" / "baselines.md"
 
@@ -52,9 +52,11 @@ def test_an_explorer_is_built_on_a_baseline():
     words = ["i-dpt:top-two:threshold=0.9", "explore-then-commit:ttps,error_prob=0.2"]
     settings = {"num_arms": "3"}
     greedy, commits = resolve(words, "gaussian-bandit", settings).explorers.values()
-    assert isinstance(greedy, PosteriorGreedyExplorer)
-    assert isinstance(greedy.inner, TopTwoExplorer)
-    assert greedy.inner.threshold == 0.9
+    assert isinstance(greedy, BeliefExplorer) and greedy.name == "i-dpt"
+    assert isinstance(greedy.belief, BorrowedBelief)
+    inner = greedy.belief.inner
+    assert isinstance(inner, BeliefExplorer) and inner.name == "top-two"
+    assert inner.stopping == PosteriorStopping(0.9)
     assert isinstance(commits, ExploreThenCommitExplorer)
     assert float(commits.inner_point.error_prob) == pytest.approx(0.2)
 

@@ -6,8 +6,8 @@ import jax
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.testing.certificates import unearned_certificate
-from icpe.testing.toy_artifacts import guesser
+from support.certificates import unearned_certificate
+from support.toy_artifacts import guesser
 
 KEYS = ("certified", "error_prob", "confidence", "lower_bound", "episodes", "price")
 

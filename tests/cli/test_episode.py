@@ -5,12 +5,13 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.cli.episode import SimulatedWorld, Turn, episode_key, run_episode
+from icpe.artifact.player import Player
+from icpe.cli.episode import Exchange, SimulatedWorld, episode_key, run_episode
 from icpe.core.request import OperatingPoint
 from icpe.explorers import AbstractExplorer, make_explorer
 from icpe.families import BinarySearch, DeterministicBandit
 from icpe.play.rollout import rollout_chunks
-from icpe.testing.toy_tasks import Corridor, Lockers
+from support.toy_tasks import Corridor, Lockers
 
 EPISODES = 4
 BANDIT = DeterministicBandit(num_arms=5, horizon=3)
@@ -58,19 +59,23 @@ def test_a_played_episode_is_the_one_that_rollout_runs(explorer, family, request
     ending = transcript.ending
     for i in range(EPISODES):
         world = SimulatedWorld(family, key=episode_key(5, i))
-        seen: list[Turn] = []
+        seen: list[Exchange] = []
         end = run_episode(
-            explorer, spec, point, world, key=world.explorer_key, on_turn=seen.append
+            Player(explorer, point),
+            family,
+            world,
+            key=world.explorer_key,
+            on_exchange=lambda exchange, history, seen=seen: seen.append(exchange),
         )
         length = ending.num_queries[i]
-        assert tuple(seen) == end.turns
-        assert [turn.number for turn in end.turns] == list(range(1, length + 1))
-        assert [turn.query for turn in end.turns] == list(
+        assert tuple(seen) == end.exchanges
+        assert [it.number for it in end.exchanges] == list(range(1, length + 1))
+        assert [it.query for it in end.exchanges] == list(
             transcript.history.queries[i, :length]
         )
-        for t, turn in enumerate(end.turns):
+        for t, it in enumerate(end.exchanges):
             np.testing.assert_allclose(
-                turn.outcome, transcript.history.outcomes[i, t + 1], rtol=1e-5
+                it.outcome, transcript.history.outcomes[i, t + 1], rtol=1e-5
             )
         assert end.stop_reason == ending.stop_reason[i]
         assert end.recommendation == ending.recommendation[i]

@@ -10,7 +10,7 @@ from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.families import BinarySearch
 from icpe.nets.transformer import TransformerConfig
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 FAMILY = BinarySearch(size=4)
 ROW = OperatingRow(
@@ -110,7 +110,7 @@ def test_a_family_of_another_shape_is_refused(icpe, file):
     words = "--family binary-search --family.size 8 --budget 2"
     called = icpe(f"evaluate {file} {words}")
     assert called.status == 2
-    assert "is for binary-search(size=4" in called.err
+    assert "made for a family with num_queries=4" in called.err
     assert "cannot play binary-search(size=8" in called.err
 
 

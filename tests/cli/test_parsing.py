@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import pytest
 import tyro
 
-from icpe.cli.options import Request, Settings, check_seed
+from icpe.cli.options import Goal, Settings, check_seed
 from icpe.cli.parsing import parse, split_settings
 from icpe.core.errors import InvalidParameterError
 
@@ -16,9 +16,7 @@ class Args:
     """Something."""
 
     names: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="X")]
-    request: tyro.conf.OmitArgPrefixes[Request] = dataclasses.field(
-        default_factory=Request
-    )
+    goal: tyro.conf.OmitArgPrefixes[Goal] = dataclasses.field(default_factory=Goal)
     episodes: int = 5
     settings: Settings = dataclasses.field(default_factory=dict)
 
@@ -61,7 +59,7 @@ def test_words_fill_the_dataclass():
     words = ["a", "b", "--error-prob", "0.1", "--max_queries=7", "--family.size", "3"]
     args = parse(Args, words, prog="icpe test")
     assert args == Args(
-        ("a", "b"), Request(error_prob=0.1, max_queries=7), settings={"size": "3"}
+        ("a", "b"), Goal(error_prob=0.1, max_queries=7), settings={"size": "3"}
     )
 
 

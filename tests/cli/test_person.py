@@ -1,14 +1,14 @@
 """What a person may type, and what is said when it makes no sense."""
 
-import numpy as np
 import pytest
 
 from icpe.cli.person import Person, PersonLeft, check_person_can_play, parse_outcome
 from icpe.core.errors import InvalidOutcomeError, UnsupportedError
 from icpe.families import BinarySearch, GaussianBandit, TaskSpec
-from icpe.testing.toy_tasks import Corridor, Lockers
+from support.toy_tasks import Corridor, Lockers
 
-SEARCH = BinarySearch(size=8).spec
+FAMILY = BinarySearch(size=8)
+SEARCH = FAMILY.spec
 BANDIT = GaussianBandit(num_arms=3).spec
 PAIR = TaskSpec(num_queries=1, num_hypotheses=2, outcome_size=2, horizon=1)
 
@@ -50,7 +50,8 @@ def test_anything_else_is_refused_with_what_can_be_typed(line, spec, part):
 
 def test_a_question_is_put_again_until_it_is_answered():
     lines, said = iter(["what?", "higher"]), []
-    person = Person(SEARCH, read=lambda prompt: next(lines), write=said.append)
+    person = Person(FAMILY, read=lambda prompt: next(lines), write=said.append)
+    person.begin()
     result = person.answer(3, 0)
     assert result.outcome.tolist() == [1.0]
     assert said[0] == said[2] == "1. Is your number 3? Answer lower, hit or higher."
@@ -63,23 +64,32 @@ def leave_by_end_of_input(prompt):
 
 @pytest.mark.parametrize("read", [lambda prompt: "Quit", leave_by_end_of_input])
 def test_a_person_may_leave(read):
-    person = Person(SEARCH, read=read, write=lambda line: None)
+    person = Person(FAMILY, read=read, write=lambda line: None)
+    person.begin()
     with pytest.raises(PersonLeft):
         person.answer(3, 0)
 
 
 @pytest.mark.parametrize(
-    "spec, first, part",
-    [
-        (Lockers().spec, 0.0, "which queries are allowed"),
-        (Corridor().spec, 0.0, "end its episodes"),
-        (SEARCH, 1.0, "begin with an outcome"),
-    ],
+    "family, part",
+    [(Lockers(), "which queries are allowed"), (Corridor(), "end its episodes")],
+    ids=["masks", "endings"],
 )
-def test_families_that_need_the_simulator_are_refused(spec, first, part):
+def test_families_that_need_the_simulator_are_refused(family, part):
     with pytest.raises(UnsupportedError, match=part):
-        check_person_can_play(spec, "this", np.array([first]))
+        check_person_can_play(family, "this")
 
 
 def test_families_without_secrets_can_be_played():
-    check_person_can_play(SEARCH, "this", np.zeros(1))
+    check_person_can_play(FAMILY, "this")
+
+
+def test_a_person_says_what_is_revealed_and_masks_follow_from_it():
+    family = GaussianBandit(num_arms=4, vary_arms=True)
+    check_person_can_play(family, "this")
+    lines, said = iter(["0 3", "1.5 0"]), []
+    person = Person(family, read=lambda prompt: next(lines), write=said.append)
+    first = person.begin()
+    assert said == ["Before the first query, type reward, number of arms."]
+    assert first.query_mask.tolist() == [True, True, True, False]
+    assert person.answer(1, 0).query_mask.tolist() == [True, True, True, False]

@@ -1,6 +1,6 @@
 import pytest
 
-from icpe.testing.toy_artifacts import guesser
+from support.toy_artifacts import guesser
 
 SMALL = "--family deterministic-bandit --family.num-arms 3 --horizon 8 --episodes 16"
 

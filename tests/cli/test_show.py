@@ -14,8 +14,8 @@ from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.families import BinarySearch
 from icpe.nets.transformer import TransformerConfig
-from icpe.testing.certificates import unearned_certificate
-from icpe.testing.random_weights import random_weights
+from support.certificates import unearned_certificate
+from support.random_weights import random_weights
 
 FAMILY = BinarySearch(size=3)
 HORIZON = FAMILY.spec.horizon

@@ -186,7 +186,7 @@ BAD_INPUT = {
     ),
     "an impossible setting": (
         f"{TRAIN} --out x --train.trace-decay 2",
-        "trace_decay must lie in [0, 1]; got 2",
+        "trace_decay must be between 0.0 and 1.0; got 2",
     ),
     "an unknown preset": (f"{TRAIN} --out x --preset tpu", "--preset"),
     "a time that is none": (

@@ -4,8 +4,8 @@ import pytest
 
 from icpe import Artifact, zoo
 from icpe.cli.explorers import resolve
-from icpe.explorers.rules.posterior_greedy import PosteriorGreedyExplorer
-from icpe.testing.toy_artifacts import guesser
+from icpe.explorers.rules.belief_explorer import BeliefExplorer
+from support.toy_artifacts import guesser
 
 NAME = "binary-search-8"
 
@@ -59,7 +59,7 @@ def test_a_name_is_an_explorer_alone_beside_a_baseline_and_inside_another():
     trained, _, wrapped = cast.explorers.values()
     assert isinstance(trained, Artifact)
     assert cast.family == trained.family
-    assert isinstance(wrapped, PosteriorGreedyExplorer)
+    assert isinstance(wrapped, BeliefExplorer) and wrapped.name == "i-dpt"
 
 
 def test_a_name_is_shown_like_a_file(icpe):

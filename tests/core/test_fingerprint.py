@@ -4,13 +4,8 @@ import jax.numpy as jnp
 import jax.random as jr
 import pytest
 
-from icpe.core.family import (
-    AbstractTaskFamily,
-    StepResult,
-    TaskSpec,
-    parameter,
-    plain_step,
-)
+from icpe.core.family import AbstractTaskFamily, StepResult, parameter, plain_step
+from icpe.core.spec import TaskSpec
 from icpe.families import fingerprint, make
 
 

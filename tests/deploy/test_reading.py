@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from icpe.core.errors import InvalidOutcomeError
-from icpe.core.family import TaskSpec
+from icpe.core.spec import TaskSpec
 from icpe.deploy.reading import read_outcome, read_query
 from icpe.families import BernoulliBandit, BinarySearch, NoisyBinarySearch
 

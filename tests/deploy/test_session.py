@@ -21,12 +21,13 @@ from icpe.explorers import make_explorer
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
-from icpe.families import BinarySearch
+from icpe.families import BinarySearch, GaussianBandit, Patches
 from icpe.nets.transformer import TransformerConfig
 from icpe.play.rollout import rollout_chunks
-from icpe.testing.certificates import unearned_certificate
-from icpe.testing.random_weights import random_weights
-from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits
+from support.certificates import unearned_certificate
+from support.explorers import FirstAllowed
+from support.random_weights import random_weights
+from support.toy_tasks import Corridor, Hint, Lockers, TwoBits
 
 EPISODES = 6
 SEARCH = BinarySearch(size=8)
@@ -187,21 +188,48 @@ def test_the_task_may_end_the_session():
     assert session.stop_reason is StopReason.TERMINATED
 
 
-def test_a_mask_stays_until_another_is_told(lockers):
-    session = Session(lockers, budget=5)
+ALL = [True] * 3
+
+
+def test_a_mask_that_only_the_user_knows_is_demanded_with_every_answer(lockers):
+    with pytest.raises(InvalidOutcomeError, match="query_mask is missing"):
+        Session(lockers, budget=5)
+    session = Session(lockers, budget=5, query_mask=ALL)
     mask = np.array([False, True, False])
     session.tell(0, 0.0, query_mask=mask)
     mask[:] = False
     assert session.ask() == 1
-    session.tell(1, 0.0)
-    assert session.ask() == 1
+    with pytest.raises(InvalidOutcomeError, match="query_mask is missing"):
+        session.tell(1, 0.0)
+    assert len(session.history) == 1
+
+
+def test_a_mask_that_the_family_knows_is_not_asked_for():
+    family = GaussianBandit(num_arms=4, vary_arms=True)
+    explorer = make_explorer("top-two", family)
+    with pytest.raises(InvalidOutcomeError, match="give reward, number of arms"):
+        Session(explorer, family, budget=3)
+    session = Session(explorer, family, budget=3, first_outcome=[0.0, 2.0])
+    with pytest.raises(InvalidOutcomeError, match="those allowed are 0, 1"):
+        session.tell(2, [1.0, 0.0])
+    session.tell(ask(session), [1.0, 0.0])
+    assert session.ask() in (0, 1)
+
+
+def test_each_query_is_asked_once_where_the_family_says_so():
+    family = Patches(images="drawn-digits", patch_size=14)
+    session = Session(FirstAllowed(), family, budget=4)
+    for tile in range(4):
+        assert session.ask() == tile
+        session.tell(tile, np.zeros(196))
+    assert session.stop_reason is StopReason.BUDGET
 
 
 def test_without_any_query_left_a_session_stops(lockers):
     assert Session(lockers, budget=5, query_mask=[False] * 3).stop_reason is (
         StopReason.NO_QUERY
     )
-    session = Session(lockers, budget=5)
+    session = Session(lockers, budget=5, query_mask=ALL)
     session.tell(0, 0.0, query_mask=[False] * 3)
     assert session.stop_reason is StopReason.NO_QUERY
     assert session.ask() is None
@@ -235,7 +263,7 @@ def test_what_cannot_be_true_is_refused_and_changes_nothing(lockers, told, messa
     assert str(caught.value).count(".") >= 1 and "\n" not in str(caught.value)
     assert (session.ask(), session.history, session.stop_reason) == before
     assert session.posterior is belief
-    session.tell(0, 1.0)
+    session.tell(0, 1.0, query_mask=ALL)
     assert len(session.history) == 1
 
 
@@ -258,7 +286,7 @@ def test_an_outcome_after_the_stop_is_refused():
 
 def test_the_first_outcome_and_mask_are_checked_as_well(lockers):
     with pytest.raises(InvalidOutcomeError, match="first_outcome must be finite"):
-        Session(lockers, budget=3, first_outcome=float("nan"))
+        Session(lockers, budget=3, first_outcome=float("nan"), query_mask=ALL)
     with pytest.raises(InvalidOutcomeError, match="query_mask must be 3 truth values"):
         Session(lockers, budget=3, query_mask=True)
 
@@ -282,7 +310,8 @@ def test_a_baseline_needs_its_family_and_an_artifact_knows_it(lockers):
         Session(EXACT, error_prob=0.1)
     with pytest.raises(UnsupportedError, match="not the one"):
         Session(lockers, SEARCH, budget=3)
-    assert Session(lockers, Lockers(), budget=3).ask() is not None
+    session = Session(lockers, Lockers(), budget=3, query_mask=ALL)
+    assert session.ask() is not None
 
 
 def certified_at(artifact, error_prob, price, **changes):
@@ -325,7 +354,7 @@ def test_a_session_names_its_certificate_and_may_ask_for_less_confidence():
 
 
 def test_without_a_certificate_nothing_is_certified(lockers):
-    assert not Session(lockers, budget=3).certified
+    assert not Session(lockers, budget=3, query_mask=ALL).certified
     assert not Session(EXACT, SEARCH, error_prob=0.01).certified
 
 

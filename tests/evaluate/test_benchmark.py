@@ -10,7 +10,7 @@ import pytest
 from icpe.core.episode import STOP
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.progress import AbstractProgress
-from icpe.core.request import Regime
+from icpe.core.request import Regime, Request
 from icpe.evaluate import evaluate, sweep
 from icpe.explorers import AbstractExplorer, make_explorer
 from icpe.families import BinarySearch
@@ -123,7 +123,13 @@ def test_a_budget_of_two_guesses_finds_the_two_smallest_and_the_rest_by_luck():
 
 
 def test_a_sweep_gives_each_explorer_one_report_per_point_in_order():
-    curves = sweep({"scan": Scan()}, FAMILY, budgets=[1, 2, 3], episodes=200, seed=3)
+    curves = sweep(
+        {"scan": Scan()},
+        FAMILY,
+        [Request(budget=n) for n in (1, 2, 3)],
+        episodes=200,
+        seed=3,
+    )
     assert [report.budget for report in curves["scan"]] == [1, 2, 3]
     accuracies = [report.accuracy for report in curves["scan"]]
     assert accuracies == [(numbers(3, 200) <= n).mean() for n in (1, 2, 3)]
@@ -131,12 +137,12 @@ def test_a_sweep_gives_each_explorer_one_report_per_point_in_order():
 
 def test_a_sweep_leaves_out_what_an_explorer_does_not_serve():
     explorers = {"uniform": make_explorer("uniform", FAMILY)}
-    assert sweep(explorers, FAMILY, prices=[0.1], episodes=8) == {"uniform": []}
+    assert sweep(explorers, FAMILY, [Request(price=0.1)], episodes=8) == {"uniform": []}
 
 
 def test_a_sweep_refuses_points_that_nobody_could_serve():
     with pytest.raises(OperatingPointError, match="horizon 3; got 4"):
-        sweep({"scan": Scan()}, FAMILY, budgets=[1, 4], episodes=8)
+        sweep({"scan": Scan()}, FAMILY, [Request(budget=4)], episodes=8)
 
 
 def test_progress_hears_every_episode_once():

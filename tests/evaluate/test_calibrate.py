@@ -17,9 +17,9 @@ from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.nets.transformer import TransformerConfig
 from icpe.play.rollout import run_episodes
-from icpe.testing.random_weights import random_weights
-from icpe.testing.toy_tasks import TwoBits
 from icpe.theory.intervals import clopper_pearson_lower
+from support.random_weights import random_weights
+from support.toy_tasks import TwoBits
 
 FAMILY = TwoBits()
 EPISODES = 40

@@ -9,14 +9,16 @@ import pytest
 from scipy import stats
 
 from icpe.artifact.certificate import Certificate
+from icpe.artifact.serving import serve
 from icpe.core.errors import ArtifactError, InvalidParameterError, OperatingPointError
-from icpe.evaluate.benchmark import Request, evaluate
+from icpe.core.request import Request
+from icpe.evaluate.benchmark import evaluate
 from icpe.evaluate.certify import certify
 from icpe.evaluate.verify import verify
-from icpe.families import BinarySearch
+from icpe.families import NoisyBinarySearch
 from icpe.play.rollout import run_episodes
-from icpe.testing.toy_artifacts import guesser
 from icpe.theory.fixed_sequence import trials_needed
+from support.toy_artifacts import guesser
 
 EPISODES = 512
 
@@ -158,8 +160,9 @@ def test_a_cap_a_price_and_a_stricter_request_are_not_certified(certified):
 
 def test_a_certificate_is_about_one_family(certified):
     request = Request(error_prob=0.6)
-    assert request.put_to(certified, certified.family).certified
-    assert not request.put_to(certified, BinarySearch(size=2, horizon=5)).certified
+    assert serve(certified, request, certified.family).certified
+    other = NoisyBinarySearch(size=2, noise=0.1, horizon=certified.family.spec.horizon)
+    assert not serve(certified, request, other).certified
 
 
 def test_a_certificate_survives_the_file_and_is_verified(certified, tmp_path):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from icpe.core.request import OperatingPoint
-from icpe.evaluate.groups import by_difficulty, by_hypothesis, difficulty
+from icpe.evaluate.groups import by_difficulty, by_hypothesis, hardness
 from icpe.explorers import make_explorer
 from icpe.families import BinarySearch, DeterministicBandit, GaussianBandit
 from icpe.play.rollout import Ending, episode_tasks, run_episodes
@@ -52,7 +52,7 @@ def test_many_values_make_four_groups_of_equal_size_in_their_order():
 
 def test_arms_that_are_not_there_do_not_count_in_the_gap(key):
     family = DeterministicBandit(num_arms=5, vary_arms=True, most_arms=2)
-    measured = difficulty(family, ending([1] * 5, [0] * 5, [0] * 5), key=key)
+    measured = hardness(family, ending([1] * 5, [0] * 5, [0] * 5), key=key)
     means = np.asarray(episode_tasks(family, 5, key=key))
     np.testing.assert_array_equal(measured.values, np.abs(means[:, 0] - means[:, 1]))
 
@@ -60,14 +60,14 @@ def test_arms_that_are_not_there_do_not_count_in_the_gap(key):
 def test_the_difficulty_of_a_bandit_is_the_gap_of_its_tasks(key):
     family = GaussianBandit(num_arms=3)
     episodes = ending([1] * 5, [0] * 5, [0] * 5)
-    measured = difficulty(family, episodes, key=key)
+    measured = hardness(family, episodes, key=key)
     means = np.sort(episode_tasks(family, 5, key=key))
     assert "gap" in measured.name
     np.testing.assert_allclose(measured.values, means[:, 2] - means[:, 1], rtol=1e-6)
 
 
 def test_the_difficulty_of_other_families_is_the_number_of_queries(example, key):
-    measured = difficulty(BinarySearch(size=3), example, key=key)
+    measured = hardness(BinarySearch(size=3), example, key=key)
     assert measured.values.tolist() == [1, 2, 3, 4]
 
 

@@ -6,8 +6,7 @@ import pytest
 from scipy import integrate
 
 from icpe.core.errors import OperatingPointError
-from icpe.evaluate import limits as module
-from icpe.evaluate.limits import is_every_task, limits, register_limits
+from icpe.evaluate.limits import is_every_task, limits
 from icpe.families import (
     BernoulliBandit,
     BinarySearch,
@@ -21,9 +20,9 @@ from icpe.families import (
     ShiftedGaussianBandit,
     TwoPullBandit,
 )
-from icpe.testing.toy_tasks import TwoDoors
 from icpe.theory.finite_dynamic_program import solve_error_prob
 from icpe.theory.noisy_search import noisy_search_model
+from support.toy_tasks import TwoDoors
 
 KL = 0.8 * np.log(9)
 """kl(0.1, 0.9)."""
@@ -49,13 +48,6 @@ def test_all_revealed_arms_must_be_tried():
 @pytest.mark.parametrize("family", [TwoDoors(), MagicRoom(), MagicChain(noise=0.1)])
 def test_a_family_without_limits_has_none(family):
     assert limits(family, 0.1) == {"mean_queries": None, "max_queries": None}
-
-
-def test_limits_can_be_registered(monkeypatch):
-    monkeypatch.setattr(module, "_LIMITS", dict(module._LIMITS))
-    family = TwoDoors()
-    register_limits(type(family), lambda family, error_prob, key: {"bound": error_prob})
-    assert limits(family, 0.1)["bound"] == 0.1
 
 
 @pytest.mark.parametrize("error_prob", [0.0, 1.0, float("nan")])

@@ -10,7 +10,7 @@ from icpe.explorers import make_explorer
 from icpe.explorers.wrappers import wrap_explorer
 from icpe.families import BinarySearch, DeterministicBandit, MagicAction
 from icpe.play.rollout import episode_tasks
-from icpe.testing.toy_tasks import Lockers
+from support.toy_tasks import Lockers
 
 FAMILY = DeterministicBandit(num_arms=4)
 

@@ -13,10 +13,10 @@ from icpe.explorers.registry import (
     make_explorer,
     register_explorer,
 )
-from icpe.explorers.rules.top_two import TopTwoExplorer, make_top_two
-from icpe.explorers.rules.uniform import UniformExplorer, make_uniform
+from icpe.explorers.rules.belief_explorer import BeliefExplorer, PosteriorStopping
+from icpe.explorers.rules.exact import make_top_two, make_uniform
 from icpe.families import BinarySearch, GaussianBandit
-from icpe.testing.toy_tasks import TwoDoors
+from support.toy_tasks import TwoDoors
 
 
 @pytest.fixture(autouse=True)
@@ -31,12 +31,12 @@ def test_the_baselines_have_names_and_summaries():
 
 def test_make_builds_with_parameters():
     explorer = make_explorer("top-two", GaussianBandit(), threshold=0.8)
-    assert isinstance(explorer, TopTwoExplorer)
-    assert explorer.threshold == 0.8
+    assert isinstance(explorer, BeliefExplorer)
+    assert explorer.stopping == PosteriorStopping(0.8)
 
 
 def test_parameters_have_defaults_and_help():
-    assert explorer_parameters("uniform") == {}
+    assert explorer_parameters("exact-binary-search") == {}
     threshold = explorer_parameters("top-two")["threshold"]
     assert threshold.default is None
     assert threshold.annotation == float | None
@@ -55,9 +55,9 @@ def test_an_unknown_parameter_suggests_a_close_one():
 
 def test_a_family_it_cannot_serve_is_refused_with_what_fits():
     with pytest.raises(UnsupportedError) as caught:
-        make_explorer("top-two", BinarySearch())
+        make_explorer("informed-greedy", BinarySearch())
     message = str(caught.value)
-    assert "only bernoulli-bandit, deterministic-bandit, gaussian-bandit" in message
+    assert "only feedback-graph" in message
     assert "are: chernoff, exact-binary-search, information-gain" in message
 
 
@@ -82,6 +82,6 @@ def test_a_new_explorer_can_be_registered_but_not_over_another():
     assert explorer_summary("mine") == "a summary"
     assert explorer_parameters("mine")["rate"] == (float, 0.5, "how fast")
     assert explorer_parameters("mine")["plain"] == (int, 1, "")
-    assert isinstance(make_explorer("mine", BinarySearch()), UniformExplorer)
+    assert isinstance(make_explorer("mine", BinarySearch()), BeliefExplorer)
     with pytest.raises(InvalidParameterError, match="already registered"):
         register_explorer("mine", make_top_two, (BinarySearch,), "another")

@@ -6,7 +6,7 @@ import scipy.stats
 
 from icpe.core.errors import InvalidParameterError
 from icpe.families import DeterministicBandit, GaussianBandit
-from icpe.families.bandits import numbers_of_arms
+from icpe.families.bandit.varying import numbers_of_arms
 from icpe.testing import check_family
 
 ALARM = 1e-6

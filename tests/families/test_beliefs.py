@@ -6,9 +6,8 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.core import belief as beliefs
-from icpe.core.belief import belief_for, families_with_belief, register_belief
 from icpe.core.errors import UnsupportedError
+from icpe.core.likelihood import belief_for
 from icpe.core.request import OperatingPoint
 from icpe.explorers.registry import make_explorer
 from icpe.families import (
@@ -22,9 +21,8 @@ from icpe.families import (
     NoisyBinarySearch,
     TwoPullBandit,
 )
-from icpe.families.search_beliefs import VersionSpaceBelief
 from icpe.play.rollout import run_episodes
-from icpe.testing.toy_tasks import TwoDoors
+from support.toy_tasks import TwoDoors
 
 FAMILIES = [
     (GaussianBandit(num_arms=4, horizon=8), 6),
@@ -119,16 +117,8 @@ def test_means_of_arms_that_are_not_there_are_not_waited_for():
 
 def test_a_family_without_belief_is_refused_by_name():
     family = TwoDoors()
-    with pytest.raises(UnsupportedError, match=r"binary-search, deterministic-bandit"):
+    with pytest.raises(UnsupportedError, match="'TwoDoors' has no exact belief"):
         belief_for(family)
-
-
-def test_a_registered_belief_is_found(monkeypatch):
-    monkeypatch.setattr(beliefs, "_FACTORIES", dict(beliefs._FACTORIES))
-    family = TwoDoors()
-    register_belief(type(family), lambda family: VersionSpaceBelief(3))
-    assert belief_for(family) == VersionSpaceBelief(3)
-    assert type(family) in families_with_belief()
 
 
 def test_beliefs_run_batched():

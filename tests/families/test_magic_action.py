@@ -6,7 +6,7 @@ import scipy.stats
 
 from icpe.core.errors import InvalidParameterError
 from icpe.families import MagicAction
-from icpe.families.magic_action.law import MagicTask
+from icpe.families.magic_action import MagicTask
 from icpe.testing import check_family
 
 ALARM = 1e-6

@@ -6,7 +6,7 @@ import scipy.stats
 
 from icpe.core.errors import InvalidParameterError
 from icpe.families import MagicChain
-from icpe.families.magic_chain.law import ChainTask
+from icpe.families.magic_chain import ChainTask
 from icpe.testing import check_family
 
 ALARM = 1e-6

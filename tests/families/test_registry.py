@@ -13,7 +13,7 @@ from icpe.families.registry import (
     get_factory,
     parameter_fields,
 )
-from icpe.testing.toy_tasks import TwoDoors
+from support.toy_tasks import TwoDoors
 
 
 def test_make_builds_a_family_with_its_parameters():

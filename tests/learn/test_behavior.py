@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from icpe.core.episode import STOP
-from icpe.core.family import TaskSpec
 from icpe.core.request import Regime
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import Estimates, ExplorerNets
@@ -24,7 +24,7 @@ from icpe.learn.behavior import (
     ignore_stop_probability,
 )
 from icpe.learn.config import TrainConfig
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 SPEC = TaskSpec(num_queries=4, num_hypotheses=2, outcome_size=1, horizon=10)
 PRICES = PriceRange(0.01, 0.2)

@@ -11,8 +11,8 @@ from icpe.artifact.trees import read_document, save_tree
 from icpe.core.errors import CheckpointError
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.fit import FitOptions, fit
-from icpe.learn.universal import UniversalLearner
-from icpe.testing.toy_tasks import Lockers, TwoDoors
+from icpe.learn.learner import UniversalLearner
+from support.toy_tasks import Lockers, TwoDoors
 
 FAMILY = TwoDoors(horizon=3)
 

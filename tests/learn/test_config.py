@@ -3,12 +3,12 @@
 import pytest
 
 from icpe.core.errors import InvalidParameterError
-from icpe.core.family import TaskSpec
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import PriceRange
 from icpe.families.registry import family_names, make
 from icpe.learn.config import TrainConfig
 from icpe.learn.presets import preset
-from icpe.testing.toy_tasks import TwoDoors
+from support.toy_tasks import TwoDoors
 
 SPEC = TaskSpec(num_queries=2, num_hypotheses=2, outcome_size=1, horizon=40)
 
@@ -20,7 +20,7 @@ SPEC = TaskSpec(num_queries=2, num_hypotheses=2, outcome_size=1, horizon=40)
         ({"warmup_iterations": -1}, "warmup_iterations must be at least 0"),
         ({"learning_rate": 0.0}, "learning_rate must be a positive finite number"),
         ({"learning_rate": float("nan")}, "learning_rate must be a positive"),
-        ({"trace_decay": 1.5}, r"trace_decay must lie in \[0, 1\]; got 1.5"),
+        ({"trace_decay": 1.5}, r"trace_decay must be between 0.0 and 1.0; got 1.5"),
         ({"exploration_low": 0.5}, "0 < low <= high < 1; got 0.5 and 0.4"),
         ({"batch_size": 7}, "replay_size must be a multiple of batch_size 7"),
         ({"min_price": 0.3}, "min_price must be below max_price 0.2; got 0.3"),

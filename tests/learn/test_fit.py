@@ -17,8 +17,8 @@ from icpe.artifact.trees import read_document
 from icpe.core.errors import InvalidParameterError, TrainingDivergedError
 from icpe.core.progress import AbstractProgress
 from icpe.learn.fit import FitOptions, fit
-from icpe.learn.universal import UniversalLearner
-from icpe.testing.toy_tasks import TwoDoors
+from icpe.learn.learner import UniversalLearner
+from support.toy_tasks import TwoDoors
 
 pytestmark = pytest.mark.usefixtures("optax_dtypes")
 FAMILY = TwoDoors(horizon=3)

@@ -14,7 +14,7 @@ from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import fit
 from icpe.play.rollout import run_episodes
-from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
+from support.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
 
 pytestmark = pytest.mark.usefixtures("optax_dtypes")
 EPISODES = 2000

@@ -7,8 +7,8 @@ import pytest
 from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Index, PRNGKey, PyTree
-from icpe.core.family import TaskSpec
 from icpe.core.request import OperatingPoint
+from icpe.core.spec import TaskSpec
 from icpe.explorers import AbstractExplorer, make_explorer
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets

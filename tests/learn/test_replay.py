@@ -11,7 +11,7 @@ from icpe.core.episode import STOP, StopReason
 from icpe.core.request import OperatingPoint
 from icpe.learn.replay import Experience, Replay
 from icpe.play.rollout import rollout
-from icpe.testing.toy_tasks import Corridor, Lockers
+from support.toy_tasks import Corridor, Lockers
 
 STEPS = 4
 
@@ -94,7 +94,7 @@ def test_experience_is_what_the_transcript_tells(family, masked, wanderer):
     points = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (32,)), point)
     keys = jr.split(jr.key(0), 32)
     transcript = eqx.filter_jit(rollout)(wanderer, family, points, keys=keys)
-    experience = Experience.of(transcript, points)
+    experience = Experience.of(transcript, points, family.spec.num_queries)
     history, ending = transcript.history, transcript.ending
     np.testing.assert_array_equal(experience.history.queries, history.queries)
     np.testing.assert_array_equal(experience.length, history.length)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from icpe.core.errors import CheckpointError, InvalidParameterError
-from icpe.learn.fit import FitOptions, fit
-from icpe.learn.fit_seeds import fit_side_by_side
-from icpe.testing.toy_tasks import TwoDoors
+from icpe.learn.fit import FitOptions, fit, fit_side_by_side
+from support.toy_tasks import TwoDoors
 
 pytestmark = pytest.mark.usefixtures("optax_dtypes")
 FAMILY = TwoDoors(horizon=3)

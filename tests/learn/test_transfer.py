@@ -11,8 +11,8 @@ from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.transfer import like_networks, transfer
 from icpe.nets.transformer import TransformerConfig
-from icpe.testing.random_weights import random_weights
-from icpe.testing.toy_tasks import Lockers, TwoDoors
+from support.random_weights import random_weights
+from support.toy_tasks import Lockers, TwoDoors
 
 SMALL = NetConfig(TransformerConfig(width=8, num_layers=1, num_heads=2), summary=False)
 FAMILY = TwoDoors(horizon=3)

@@ -11,7 +11,7 @@ from scipy.signal import correlate
 from icpe.nets.canvas import CanvasEncoder, assemble
 from icpe.nets.convolution import Convolution, fold, pool
 from icpe.nets.tokens import Summary, tokens_along
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 
 def picture(rows=5, columns=6, channels=2):

@@ -8,7 +8,7 @@ import pytest
 
 from icpe.nets.dropout import Dropout
 from icpe.nets.transformer import CausalTransformer, TransformerConfig
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import jax.random as jr
 import numpy as np
 
 from icpe.nets.tied import Reach, TiedHead
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 HEAD = random_weights(lambda key: TiedHead(3, 8, key=key), scale=0.7)
 CONTEXT = jr.normal(jr.key(1), (8,))

@@ -17,7 +17,7 @@ from icpe.nets.transformer import (
     TransformerConfig,
     in_compute_dtype,
 )
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 CAPACITY = 7
 SMALL = TransformerConfig(width=12, num_layers=2, num_heads=3)

@@ -20,11 +20,11 @@ from icpe.core.request import OperatingPoint, Regime
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
-from icpe.families.bandits import GaussianBandit
+from icpe.families.gaussian_bandit import GaussianBandit
 from icpe.families.magic_room import MagicRoom
 from icpe.nets.transformer import TransformerConfig
 from icpe.play.rollout import rollout, rollout_chunks
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 
 @pytest.fixture(autouse=True)

@@ -13,16 +13,17 @@ import pytest
 from icpe.core.episode import STOP, StopReason
 from icpe.core.errors import InvalidParameterError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import AbstractTaskFamily, StepResult, TaskSpec
+from icpe.core.family import AbstractTaskFamily, StepResult
 from icpe.core.memory import Scratch, StepCount
 from icpe.core.request import OperatingPoint, Regime
+from icpe.core.spec import TaskSpec
 from icpe.play.rollout import (
     default_chunk_size,
     rollout,
     rollout_chunks,
     run_episodes,
 )
-from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
+from support.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
 
 NUM_EPISODES = 12
 KEYS = ft.cache(lambda: jr.split(jr.key(7), NUM_EPISODES))

@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from icpe.families.bandits import DeterministicBandit
-from icpe.families.search import BinarySearch
+from icpe.families.binary_search import BinarySearch
+from icpe.families.deterministic_bandit import DeterministicBandit
 from icpe.studies.measures import Baseline, Evaluation, Optimum, Trained, at
 from icpe.studies.models import Bench, Model, OutOfTimeError
 from icpe.studies.tiny import TINY
-from icpe.testing.toy_artifacts import guesser
+from support.toy_artifacts import guesser
 
 MODEL = Model(BinarySearch(size=2))
 

@@ -5,7 +5,7 @@ import pytest
 
 from icpe.core.errors import InvalidParameterError
 from icpe.studies.race import Goal, race
-from icpe.testing.toy_tasks import TwoDoors
+from support.toy_tasks import TwoDoors
 
 
 @pytest.mark.slow

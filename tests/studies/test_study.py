@@ -6,7 +6,7 @@ import json
 import pytest
 
 from icpe.core.errors import DataError, UnknownNameError
-from icpe.families.search import BinarySearch
+from icpe.families.binary_search import BinarySearch
 from icpe.studies.catalog import make_study, study_names
 from icpe.studies.measures import Baseline, Evaluation, Trained
 from icpe.studies.study import Cell, Results, plain

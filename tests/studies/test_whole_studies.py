@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from icpe.families.search import BinarySearch
+from icpe.families.binary_search import BinarySearch
 from icpe.studies.catalog import make_study
 from icpe.studies.models import Bench, Model, OutOfTimeError
 from icpe.studies.report import write_report

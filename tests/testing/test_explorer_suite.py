@@ -16,7 +16,7 @@ from icpe.core.explorer import AbstractExplorer
 from icpe.core.memory import Scratch, StepCount
 from icpe.core.request import OperatingPoint, Regime
 from icpe.testing import check_explorer
-from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoDoors
+from support.toy_tasks import Corridor, Hint, Lockers, TwoDoors
 
 FAMILY = TwoDoors()
 BUDGET = OperatingPoint.at(4, budget=4)

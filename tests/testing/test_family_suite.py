@@ -15,13 +15,13 @@ from icpe.core.errors import ConformanceError
 from icpe.core.family import (
     AbstractTaskFamily,
     StepResult,
-    TaskSpec,
     parameter,
     plain_reset,
     plain_step,
 )
+from icpe.core.spec import TaskSpec
 from icpe.testing import check_family
-from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
+from support.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
 
 
 @pytest.mark.parametrize(

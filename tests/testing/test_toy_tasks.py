@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from icpe.core.errors import InvalidParameterError
-from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
+from support.toy_tasks import Corridor, Hint, Lockers, TwoBits, TwoDoors
 
 PRICES = (0.0, 0.03, 0.2, 0.4, 0.6, 1.1)
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from icpe.families.feedback_graph.law import FeedbackGraph
+from icpe.families.feedback_graph import FeedbackGraph
 from icpe.theory.characteristic_time import gaussian_characteristic_time
 from icpe.theory.feedback_graph_time import feedback_graph_time
 from icpe.theory.graph_game import Game, play_graph_game

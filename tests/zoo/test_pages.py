@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from zoo_page import zoo_index, zoo_page
 
 from icpe import zoo
 from icpe.artifact.document import read_card
 from icpe.cli.main import COMMANDS
-from icpe.cli.zoo_page import zoo_index, zoo_page
 from icpe.families.registry import parameter_fields
 
 PAGES = Path(__file__).parents[2] / "docs" / "zoo"

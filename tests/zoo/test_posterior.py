@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from icpe import zoo
-from icpe.core.belief import belief_for
+from icpe.core.likelihood import belief_for
 from icpe.play.rollout import rollout_chunks
 
 NUM_EPISODES = 1024

@@ -15,8 +15,8 @@ from icpe.explorers.neural.shipping import in_float32, rounded
 from icpe.families import make
 from icpe.learn.presets import preset
 from icpe.nets.transformer import TransformerConfig
-from icpe.testing.random_weights import random_weights
-from icpe.testing.toy_artifacts import guesser
+from support.random_weights import random_weights
+from support.toy_artifacts import guesser
 
 
 def test_the_training_command_says_what_differs_from_the_preset(script):

@@ -14,7 +14,6 @@ import equinox as eqx
 import jax
 
 from icpe.artifact.certificate import (
-    LEAST_CONFIDENCE,
     Certificate,
     covering,
     digest,
@@ -28,30 +27,17 @@ from icpe.artifact.document import (
     skeleton,
 )
 from icpe.artifact.operating_table import OperatingTable
+from icpe.artifact.player import Player
 from icpe.artifact.trees import read_tree, save_tree
 from icpe.core.arrays import PyTree
-from icpe.core.checks import check_between
 from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.family import AbstractTaskFamily, parameters
 from icpe.core.fingerprint import fingerprint
-from icpe.core.request import OperatingPoint
+from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Request
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import PaperExplorer, PaperNets
 from icpe.families.registry import family_name
-
-
-@dataclasses.dataclass(frozen=True)
-class Service:
-    """How a request is served, and the certificate that covers it, if one does."""
-
-    operating_point: OperatingPoint
-    certificate: Certificate | None = None
-
-    @property
-    def certified(self) -> bool:
-        """Whether a certificate covers the request."""
-        return self.certificate is not None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,76 +101,55 @@ class Artifact:
         records = (*self.certificates, certificate.to_dict())
         return dataclasses.replace(self, certificates=records)
 
-    def serve(
-        self,
-        *,
-        error_prob: float | None = None,
-        budget: int | None = None,
-        price: float | None = None,
-        max_queries: int | None = None,
-        confidence: float = LEAST_CONFIDENCE,
-    ) -> Service:
+    def serve(self, request: Request | None = None, **asked: Any) -> Player:
         """The price or budget that serves a request, and whether it is certified.
 
+        The request is given, or its fields are, as in `serve(error_prob=0.1)`.
+
         An error probability is served at the price of the certificate that covers it
-        with at least this confidence; without one, or with a cap on the queries, by
-        the operating table. An explorer of the paper's learner serves the request it
-        was trained for, and no other.
+        with at least the confidence asked for; without one, or with a cap on the
+        queries, by the operating table. An explorer of the paper's learner serves the
+        request it was trained for, and no other.
 
         Raises:
-            OperatingPointError: the request is malformed, outside the trained range,
-                or more than the operating table can serve.
-            InvalidParameterError: the confidence is no probability.
+            OperatingPointError: the request lies outside the trained range, or is more
+                than the operating table can serve.
         """
-        check_between("confidence", confidence, 0.0, 1.0)
+        request = Request(**asked) if request is None else request
         horizon = self.family.spec.horizon
-        request = {
-            "error_prob": error_prob,
-            "budget": budget,
-            "price": price,
-            "max_queries": max_queries,
-        }
+        point = request.at(horizon)
         if isinstance(self.nets, PaperNets):
-            return Service(self.nets.objective.serve(horizon, **request))
-        point = OperatingPoint.at(horizon, **request)
-        if error_prob is not None:
-            certificate = None
-            if max_queries in (None, horizon):
-                certificate = self.certificate_for(error_prob, confidence)
-            if certificate is None:
-                price = self._calibrated_price(error_prob, max_queries)
-            else:
-                price = certificate.price
-            point = OperatingPoint.at(horizon, price=price, max_queries=max_queries)
-            return Service(point, certificate)
+            self.nets.objective.check_serves(request, horizon)
+            return Player(self.explorer, point)
+        if request.error_prob is not None:
+            return self._serve_error_prob(request)
         prices = self.nets.prices
         slack = 1e-6
-        if price is not None and not (
-            prices.low * (1 - slack) <= price <= prices.high * (1 + slack)
+        if request.price is not None and not (
+            prices.low * (1 - slack) <= request.price <= prices.high * (1 + slack)
         ):
             raise OperatingPointError(
                 f"price must lie in the trained range [{prices.low:g}, "
-                f"{prices.high:g}]; got {price}."
+                f"{prices.high:g}]; got {request.price}."
             )
-        return Service(point)
+        return Player(self.explorer, point)
 
-    def operating_point(
-        self,
-        *,
-        error_prob: float | None = None,
-        budget: int | None = None,
-        price: float | None = None,
-        max_queries: int | None = None,
-        confidence: float = LEAST_CONFIDENCE,
-    ) -> OperatingPoint:
-        """The price or budget that serves a request; see `serve`."""
-        return self.serve(
-            error_prob=error_prob,
-            budget=budget,
-            price=price,
-            max_queries=max_queries,
-            confidence=confidence,
-        ).operating_point
+    def operating_point(self, **asked: Any) -> OperatingPoint:
+        """The price or budget that serves a `Request` with these fields."""
+        return self.serve(**asked).operating_point
+
+    def _serve_error_prob(self, request: Request) -> Player:
+        assert request.error_prob is not None
+        horizon = self.family.spec.horizon
+        certificate = None
+        if not request.has_cap(horizon):
+            certificate = self.certificate_for(request.error_prob, request.confidence)
+        if certificate is None:
+            price = self._calibrated_price(request.error_prob, request.max_queries)
+        else:
+            price = certificate.price
+        point = OperatingPoint.at(horizon, price=price, max_queries=request.max_queries)
+        return Player(self.explorer, point, certificate)
 
     def certificate_for(
         self, error_prob: float, confidence: float = LEAST_CONFIDENCE

@@ -16,9 +16,7 @@ from typing import Any
 from icpe.artifact.trees import named_arrays
 from icpe.core.arrays import PyTree
 from icpe.core.errors import ArtifactError
-
-LEAST_CONFIDENCE = 0.95
-"""Requests are served by certificates of this confidence or more, if none is named."""
+from icpe.core.request import LEAST_CONFIDENCE
 
 
 @dataclasses.dataclass(frozen=True)

@@ -95,23 +95,19 @@ def _compare(console, number: int, seed: int) -> None:
 
 
 def _show(console, name: str, error_prob: float, seed: int) -> None:
+    from icpe.artifact.serving import serve
     from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
     from icpe.cli.explorers import resolve
     from icpe.cli.view import EpisodeView
-    from icpe.evaluate import Request
+    from icpe.core.request import Request
 
     cast = resolve([name], None, {})
     family = cast.family
-    player = Request(error_prob=error_prob).put_to(cast.explorers[name], family)
+    player = serve(cast.explorers[name], Request(error_prob=error_prob), family)
     world = SimulatedWorld(family, key=episode_key(seed, 0))
-    view = EpisodeView(console, family.spec)
+    view = EpisodeView(console, family)
     end = run_episode(
-        player.explorer,
-        family.spec,
-        player.operating_point,
-        world,
-        key=world.explorer_key,
-        on_turn=view.turn,
+        player, family, world, key=world.explorer_key, on_exchange=view.exchange
     )
     view.end(end, world.truth)
 

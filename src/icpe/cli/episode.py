@@ -1,7 +1,7 @@
 """One episode, step by step, against the simulator or against a person.
 
-The rules are those of `icpe.play.rollout`, and a simulated world uses its keys: with
-the same seed, `run_episode` shows exactly episode `number` of `evaluate`.
+A simulated world uses the keys of a rollout: with the same seed, `run_episode` shows
+exactly episode `number` of `evaluate`.
 """
 
 import abc
@@ -9,17 +9,17 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Float
 
-from icpe.core.arrays import PRNGKey, PyTree
-from icpe.core.episode import STOP, StopReason
-from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import AbstractTaskFamily, StepResult, TaskSpec
-from icpe.core.request import OperatingPoint, Regime
+from icpe.artifact.serving import Player
+from icpe.core.arrays import PRNGKey
+from icpe.core.episode import StopReason
+from icpe.core.family import AbstractTaskFamily, StepResult
+from icpe.core.history import History
+from icpe.play.live import LiveEpisode, reason_of
 
 
 class AbstractWorld(abc.ABC):
@@ -38,6 +38,7 @@ class SimulatedWorld(AbstractWorld):
     """A task drawn from a family; `truth` is its hypothesis."""
 
     def __init__(self, family: AbstractTaskFamily, *, key: PRNGKey):
+        family = family.with_data()
         task_key, self._world_key, self.explorer_key = jr.split(key, 3)
         self._task = eqx.filter_jit(family.sample_task)(key=task_key)
         self._reset = eqx.filter_jit(family.reset)
@@ -68,7 +69,7 @@ def episode_key(seed: int, number: int) -> PRNGKey:
 
 
 @dataclasses.dataclass(frozen=True)
-class Turn:
+class Exchange:
     """One query and its outcome; `belief` is None if the explorer has none."""
 
     number: int
@@ -83,91 +84,53 @@ class EpisodeEnd:
 
     recommendation: int | None
     stop_reason: StopReason
-    turns: tuple[Turn, ...]
+    exchanges: tuple[Exchange, ...]
 
 
 def run_episode(
-    explorer: AbstractExplorer,
-    spec: TaskSpec,
-    operating_point: OperatingPoint,
+    player: Player,
+    family: AbstractTaskFamily,
     world: AbstractWorld,
     *,
     key: PRNGKey,
-    on_turn: Callable[[Turn], None],
-    contradict: Callable[[Sequence[Turn]], bool] = lambda turns: False,
+    on_exchange: Callable[[Exchange, History], None],
+    notices_contradictions: bool = False,
 ) -> EpisodeEnd:
-    """Runs one episode and shows every turn as soon as it is over.
+    """Runs one episode and shows every exchange as soon as it is over.
 
     Args:
-        explorer: who asks.
-        spec: of the family the explorer serves.
-        operating_point: what is asked of the explorer.
+        player: who asks, and what is asked of it.
+        family: the family that is played.
         world: who answers.
         key: the explorer's own randomness.
-        on_turn: called after every outcome.
-        contradict: whether the outcomes so far cannot come from any task.
+        on_exchange: called after every outcome, with the history so far.
+        notices_contradictions: end where no task can have given the outcomes, which
+            only a person may do.
     """
+    live = LiveEpisode(player.explorer, player.operating_point, key, family.spec)
     result = world.begin()
-    state = _init(explorer, spec, operating_point, result.outcome)
-    turns: list[Turn] = []
-    reason = StopReason.RUNNING
-    if result.terminated:
-        reason = StopReason.TERMINATED
-    while reason is StopReason.RUNNING:
-        step = len(turns)
-        if not result.query_mask.any():
-            reason = StopReason.NO_QUERY
-            break
-        query = int(_ask(explorer, state, result.query_mask, jr.fold_in(key, step)))
-        if query == STOP:
-            reason = StopReason.EXPLORER
-            break
-        result = world.answer(query, step)
-        told = _tell(explorer, state, jnp.asarray(query, jnp.int32), result.outcome)
-        state = told.state
-        turn = Turn(step + 1, query, np.asarray(result.outcome), _array(told.belief))
-        turns.append(turn)
-        if contradict(turns):
-            return EpisodeEnd(None, reason, tuple(turns))
-        on_turn(turn)
-        reason = _reason_after(operating_point, spec, turn.number, result)
-    recommendation = int(eqx.filter_jit(explorer.recommend)(state))
-    return EpisodeEnd(recommendation, reason, tuple(turns))
+    turn = live.begin(result.outcome, result.query_mask, bool(result.terminated))
+    outcomes, exchanges = [np.asarray(result.outcome)], []
+    while (reason := reason_of(turn)) is StopReason.RUNNING:
+        query = int(turn.query)
+        result = world.answer(query, len(exchanges))
+        turn = live.advance(
+            turn, query, result.outcome, result.query_mask, bool(result.terminated)
+        )
+        outcomes.append(np.asarray(result.outcome))
+        belief = None if turn.posterior is None else np.asarray(turn.posterior)
+        number = len(exchanges) + 1
+        exchanges.append(Exchange(number, query, outcomes[-1], belief))
+        history = _history(exchanges, outcomes)
+        if notices_contradictions and family.contradicts(history):
+            return EpisodeEnd(None, reason, tuple(exchanges))
+        on_exchange(exchanges[-1], history)
+    return EpisodeEnd(int(turn.recommendation), reason, tuple(exchanges))
 
 
-def _reason_after(
-    operating_point: OperatingPoint, spec: TaskSpec, made: int, result: StepResult
-) -> StopReason:
-    if result.terminated:
-        return StopReason.TERMINATED
-    cap = int(operating_point.max_queries)
-    if made < cap:
-        return StopReason.RUNNING
-    asked_for = cap < spec.horizon or operating_point.regime is Regime.BUDGET
-    return StopReason.BUDGET if asked_for else StopReason.HORIZON
-
-
-class _Told(eqx.Module):
-    state: PyTree
-    belief: Float[Array, "hypotheses"] | None
-
-
-@eqx.filter_jit
-def _init(explorer, spec, operating_point, first_outcome) -> PyTree:
-    return explorer.init(spec, operating_point, first_outcome)
-
-
-@eqx.filter_jit
-def _ask(explorer, state, query_mask: Bool[Array, "queries"], key):
-    return explorer.ask(state, query_mask, key=key)
-
-
-@eqx.filter_jit
-def _tell(explorer, state, query, outcome) -> _Told:
-    state = explorer.tell(state, query, outcome)
-    log_posterior = explorer.log_posterior(state)
-    return _Told(state, None if log_posterior is None else jnp.exp(log_posterior))
-
-
-def _array(belief: jax.Array | None) -> np.ndarray | None:
-    return None if belief is None else np.asarray(belief)
+def _history(exchanges: Sequence[Exchange], outcomes: Sequence[np.ndarray]) -> History:
+    return History(
+        queries=jnp.asarray([exchange.query for exchange in exchanges], jnp.int32),
+        outcomes=jnp.asarray(np.stack(outcomes)),
+        length=jnp.asarray(len(exchanges), jnp.int32),
+    )

@@ -8,7 +8,7 @@ import tyro
 
 from icpe.cli.options import (
     FamilyName,
-    Request,
+    Goal,
     Seed,
     Settings,
     check_seed,
@@ -35,9 +35,7 @@ class Args:
     or `icpe baselines`."""
     family: FamilyName = None
     """The family the tasks come from; that of the file if left out."""
-    request: tyro.conf.OmitArgPrefixes[Request] = dataclasses.field(
-        default_factory=Request
-    )
+    goal: tyro.conf.OmitArgPrefixes[Goal] = dataclasses.field(default_factory=Goal)
     episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 10_000
     """Number of episodes of each explorer."""
     seed: Seed = 0
@@ -67,7 +65,7 @@ def run(args: Args) -> int:
     reports = evaluate(
         cast.explorers,
         cast.family,
-        **args.request.keywords(),
+        **dataclasses.asdict(args.goal),
         episodes=args.episodes,
         seed=args.seed,
         progress=progress_meter(),
@@ -130,22 +128,24 @@ def _curves(args: Args, cast, reports):
     import numpy as np
 
     from icpe.cli.terminal import progress_meter
-    from icpe.evaluate import sweep
+    from icpe.evaluate import Request, sweep
 
-    request = args.request
-    grid: dict = {"max_queries": request.max_queries}
-    if request.budget is not None:
-        highest = min(cast.family.spec.horizon, 2 * request.budget)
+    asked = args.goal.request()
+    if asked.budget is not None:
+        highest = min(cast.family.spec.horizon, 2 * asked.budget)
         points = np.geomspace(1, highest, _CURVE_BUDGET_POINTS).round().astype(int)
-        grid = {"budgets": sorted({int(n) for n in points} - {request.budget})}
-    elif request.price is not None:
-        grid["prices"] = [request.price * factor for factor in _CURVE_PRICE_FACTORS]
+        others = sorted({int(n) for n in points} - {asked.budget})
+        requests = [Request(budget=n) for n in others]
+    elif asked.price is not None:
+        prices = [asked.price * factor for factor in _CURVE_PRICE_FACTORS]
+        requests = [dataclasses.replace(asked, price=price) for price in prices]
     else:
-        grid["error_probs"] = [p for p in _CURVE_ERROR_PROBS if p != request.error_prob]
+        others = [p for p in _CURVE_ERROR_PROBS if p != asked.error_prob]
+        requests = [dataclasses.replace(asked, error_prob=p) for p in others]
     curves = sweep(
         cast.explorers,
         cast.family,
-        **grid,
+        requests,
         episodes=min(args.episodes, _CURVE_EPISODES),
         seed=args.seed,
         progress=progress_meter(),

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from icpe import zoo
 from icpe.artifact import Artifact
+from icpe.artifact.serving import Contender, check_numbers, serve
 from icpe.cli.artifact_files import file_named
 from icpe.cli.families import build_family, convert
 from icpe.core.errors import (
     InvalidParameterError,
     UnknownNameError,
-    UnsupportedError,
     did_you_mean,
 )
-from icpe.evaluate import Contender, Request
+from icpe.core.request import Request
 from icpe.explorers import (
     AbstractExplorer,
     explorer_names,
@@ -29,7 +29,7 @@ from icpe.explorers import (
 )
 from icpe.explorers.wrappers import WRAPPERS, wrap_explorer
 from icpe.families import AbstractTaskFamily
-from icpe.families.registry import describe, family_names
+from icpe.families.registry import family_names
 
 _ERROR_PROB = ",error_prob="
 
@@ -78,8 +78,8 @@ def resolve(
         word: Artifact.load(path) for word, path in paths.items() if path is not None
     }
     family = _family(files, family_name, settings)
-    for word, artifact in files.items():
-        _check_fit(word, artifact, family)
+    for artifact in files.values():
+        check_numbers(artifact.family.spec, family)
     explorers: dict[str, Contender] = {}
     for word in words:
         if word in files:
@@ -115,7 +115,8 @@ def _wrapped(
     if WRAPPERS[name].explores:
         number = word.rpartition(_ERROR_PROB)[2] if _ERROR_PROB in word else "0.1"
         error_prob = convert(f"{name}:error_prob", number, float)
-        point = Request(error_prob=error_prob).put_to(contender, family).operating_point
+        request = Request(error_prob=error_prob)
+        point = serve(contender, request, family).operating_point
     elif _ERROR_PROB in word:
         raise InvalidParameterError(
             f"{word} has error_prob, which {name!r} does not take; ask for it with "
@@ -141,15 +142,6 @@ def _family(
         "--family is missing; a baseline serves several families, so name one of "
         f"{', '.join(family_names())}."
     )
-
-
-def _check_fit(word: str, artifact: Artifact, family: AbstractTaskFamily) -> None:
-    """Networks fit families whose queries, outcomes and horizon are the same."""
-    if artifact.family.spec != family.spec:
-        raise UnsupportedError(
-            f"{word} is for {describe(artifact.family)} and cannot play "
-            f"{describe(family)}; train one for it."
-        )
 
 
 def _baseline(word: str, family: AbstractTaskFamily) -> AbstractExplorer:

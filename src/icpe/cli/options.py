@@ -28,7 +28,7 @@ def _optional(metavar: str) -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class Goal:
     """What is asked of the explorer: one of the first three."""
 
     error_prob: Annotated[float | None, _optional("P")] = None
@@ -40,11 +40,11 @@ class Request:
     max_queries: Annotated[int | None, _optional("N")] = None
     """With --error-prob or --price: answer after N queries at the latest."""
 
-    def keywords(self) -> dict[str, Any]:
-        """The keyword arguments of `evaluate` and `OperatingPoint.at`."""
-        return dataclasses.asdict(self)
+    def request(self, default_error_prob: float | None = None):
+        """The `icpe.core.request.Request`, with a default where no goal was given."""
+        from icpe.core.request import Request
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no regime was chosen."""
-        return (self.error_prob, self.budget, self.price) == (None, None, None)
+        values = dataclasses.asdict(self)
+        if (self.error_prob, self.budget, self.price) == (None, None, None):
+            values["error_prob"] = default_error_prob
+        return Request(**values)

@@ -4,10 +4,14 @@ from collections.abc import Callable
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from icpe.cli.episode import AbstractWorld
 from icpe.core.errors import InvalidOutcomeError, UnsupportedError
-from icpe.core.family import StepResult, TaskSpec, plain_reset, plain_step
+from icpe.core.family import AbstractTaskFamily, StepResult, plain_step
+from icpe.core.history import History
+from icpe.core.simulate import reveals_something
+from icpe.core.spec import TaskSpec
 
 QUIT_WORDS = ("quit", "exit", "q")
 
@@ -20,23 +24,34 @@ class Person(AbstractWorld):
     """Asks a person for every outcome, again until the answer makes sense.
 
     Args:
-        spec: of the family that the person plays.
+        family: the family that the person plays.
         read: returns the line typed after a prompt; raises EOFError at the end.
         write: shows a line.
     """
 
     def __init__(
         self,
-        spec: TaskSpec,
+        family: AbstractTaskFamily,
         *,
         read: Callable[[str], str],
         write: Callable[[str], None],
     ):
-        self._spec, self._read, self._write = spec, read, write
+        self._family, self._read, self._write = family, read, write
 
     def begin(self) -> StepResult:
-        """A person reveals nothing before the first query."""
-        return plain_reset(self._spec)
+        """What is revealed before the first query, if the family reveals anything.
+
+        Raises:
+            PersonLeft: the person typed quit, or the input ended.
+        """
+        spec = self._family.spec
+        self._first_outcome = jnp.zeros(spec.outcome_size)
+        self._queries: list[int] = []
+        self._outcomes: list[Array] = []
+        if reveals_something(self._family):
+            names = ", ".join(spec.outcome_names) or "the first outcome"
+            self._first_outcome = self._ask(f"Before the first query, type {names}.")
+        return self._result(self._first_outcome)
 
     def answer(self, query: int, step: int) -> StepResult:
         """Puts the question until it is answered.
@@ -44,10 +59,16 @@ class Person(AbstractWorld):
         Raises:
             PersonLeft: the person typed quit, or the input ended.
         """
-        spec = self._spec
+        spec = self._family.spec
         question = spec.question.format(query=spec.query_name(query))
+        outcome = self._ask(f"{step + 1}. {question}")
+        self._queries.append(query)
+        self._outcomes.append(outcome)
+        return self._result(outcome)
+
+    def _ask(self, question: str) -> Array:
         while True:
-            self._write(f"{step + 1}. {question}")
+            self._write(question)
             try:
                 line = self._read("   > ")
             except EOFError:
@@ -55,23 +76,36 @@ class Person(AbstractWorld):
             if line.strip().lower() in QUIT_WORDS:
                 raise PersonLeft
             try:
-                outcome = parse_outcome(line, spec)
+                outcome = parse_outcome(line, self._family.spec)
             except InvalidOutcomeError as error:
                 self._write(f"   {error}")
                 continue
-            return plain_step(spec, jnp.asarray(outcome, jnp.float32))
+            return jnp.asarray(outcome, jnp.float32)
+
+    def _result(self, outcome: Array) -> StepResult:
+        plain = plain_step(self._family.spec, outcome)
+        history = History(
+            jnp.asarray(self._queries, jnp.int32),
+            jnp.stack([self._first_outcome, *self._outcomes]),
+            jnp.asarray(len(self._queries), jnp.int32),
+        )
+        mask = self._family.query_mask(self._first_outcome, history)
+        mask = plain.query_mask if mask is None else mask
+        return StepResult(None, outcome, mask, plain.terminated)
 
 
-def check_person_can_play(spec: TaskSpec, name: str, first_outcome: np.ndarray) -> None:
+def check_person_can_play(family: AbstractTaskFamily, name: str) -> None:
     """Raises unless a person can answer for this family.
 
-    Masks, endings by the task itself and what is revealed at reset come from the
-    simulator; a person cannot supply them.
+    Endings by the task itself, and masks that do not follow from the answers, come
+    from the simulator; a person cannot supply them.
     """
+    spec = family.spec
+    knows_masks = type(family).query_mask is not AbstractTaskFamily.query_mask
     reasons = {
-        "only the simulator knows which queries are allowed": spec.masks_queries,
+        "only the simulator knows which queries are allowed": spec.masks_queries
+        and not knows_masks,
         "only the simulator can end its episodes": not spec.can_stop,
-        "its episodes begin with an outcome": bool(np.any(first_outcome)),
     }
     for reason, applies in reasons.items():
         if applies:

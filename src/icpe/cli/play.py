@@ -11,7 +11,7 @@ import tyro
 
 from icpe.cli.options import (
     FamilyName,
-    Request,
+    Goal,
     Seed,
     Settings,
     check_seed,
@@ -33,9 +33,7 @@ class Args:
     or `icpe baselines`."""
     family: FamilyName = None
     """The family to play; that of the file if left out."""
-    request: tyro.conf.OmitArgPrefixes[Request] = dataclasses.field(
-        default_factory=Request
-    )
+    goal: tyro.conf.OmitArgPrefixes[Goal] = dataclasses.field(default_factory=Goal)
     human: bool = False
     """You answer the queries; type quit to leave."""
     seed: Seed = 0
@@ -54,7 +52,7 @@ class Args:
 
 def run(args: Args) -> int:
     """Plays one episode."""
-    from icpe import evaluate as evaluation
+    from icpe.artifact.serving import serve
     from icpe.cli.explorers import resolve
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.core.checks import check_at_least
@@ -69,19 +67,15 @@ def run(args: Args) -> int:
     cast = resolve([args.explorer], args.family, args.settings)
     _check_strip(args, cast.family)
     args = dataclasses.replace(args, strip=args.strip or _usual_strip(args, cast))
-    request = args.request
-    if request.is_empty:
-        request = dataclasses.replace(request, error_prob=DEFAULT_ERROR_PROB)
-        args = dataclasses.replace(args, request=request)
-    contender = cast.explorers[args.explorer]
-    player = evaluation.Request(**request.keywords()).put_to(contender, cast.family)
+    request = args.goal.request(DEFAULT_ERROR_PROB)
+    player = serve(cast.explorers[args.explorer], request, cast.family)
     keep_compiled_programs()
     play = _play_with_person if args.human else _play_with_simulator
-    play(args, cast.family, player)
+    play(args, cast.family, request, player)
     return 0
 
 
-def _play_with_simulator(args: Args, family, player) -> None:
+def _play_with_simulator(args: Args, family, request, player) -> None:
     from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
     from icpe.cli.terminal import output, print_json
     from icpe.cli.view import EpisodeView
@@ -89,18 +83,17 @@ def _play_with_simulator(args: Args, family, player) -> None:
 
     console = output()
     spec = family.spec
-    view = EpisodeView(console, spec)
+    view = EpisodeView(console, family)
     world = SimulatedWorld(family, key=episode_key(args.seed, args.episode))
     if not args.json:
-        at = _served(args, player)
+        at = _served(request, player)
         console.print(f"[bold]{args.explorer}[/] plays {describe(family)}{at}")
     end = run_episode(
-        player.explorer,
-        spec,
-        player.operating_point,
+        player,
+        family,
         world,
         key=world.explorer_key,
-        on_turn=(lambda turn: None) if args.json else view.turn,
+        on_exchange=(lambda *_: None) if args.json else view.exchange,
     )
     if args.json:
         print_json(_record(args.explorer, family, end, world.truth))
@@ -112,12 +105,10 @@ def _play_with_simulator(args: Args, family, player) -> None:
             console.print(f"Drawn step by step: {args.strip}", highlight=False)
 
 
-def _play_with_person(args: Args, family, player) -> None:
+def _play_with_person(args: Args, family, request, player) -> None:
     import jax.random as jr
-    import numpy as np
 
-    from icpe.cli.contradictions import contradict
-    from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
+    from icpe.cli.episode import episode_key, run_episode
     from icpe.cli.person import Person, PersonLeft, check_person_can_play
     from icpe.cli.terminal import output
     from icpe.cli.view import EpisodeView
@@ -126,26 +117,24 @@ def _play_with_person(args: Args, family, player) -> None:
     console = output()
     spec = family.spec
     key = episode_key(args.seed, args.episode)
-    first = SimulatedWorld(family, key=key).begin().outcome
-    check_person_can_play(spec, family_name(family), np.asarray(first))
-    view = EpisodeView(console, spec, show_query=False)
-    person = Person(spec, read=input, write=ft.partial(console.print, markup=False))
+    check_person_can_play(family, family_name(family))
+    view = EpisodeView(console, family, show_query=False)
+    person = Person(family, read=input, write=ft.partial(console.print, markup=False))
     first_name = spec.hypothesis_name(0)
     last_name = spec.hypothesis_name(spec.num_hypotheses - 1)
     console.print(
         f"[bold]{args.explorer}[/] questions you: {describe(family)}"
-        f"{_served(args, player)}\n"
+        f"{_served(request, player)}\n"
         f"Keep one of {first_name} .. {last_name} in mind; type quit to leave."
     )
     try:
         end = run_episode(
-            player.explorer,
-            spec,
-            player.operating_point,
+            player,
+            family,
             person,
             key=jr.fold_in(key, 0),
-            on_turn=view.turn,
-            contradict=ft.partial(contradict, family),
+            on_exchange=view.exchange,
+            notices_contradictions=True,
         )
     except (PersonLeft, KeyboardInterrupt):
         console.print("\nGoodbye.")
@@ -153,14 +142,14 @@ def _play_with_person(args: Args, family, player) -> None:
     view.end(end, truth=None)
 
 
-def _served(args: Args, player) -> str:
+def _served(request, player) -> str:
     """The price of a trained explorer, and whether its error is certified there."""
     from icpe.cli.terminal import assurance
 
     price = float(player.operating_point.price)
     if not price:
         return ""
-    if args.request.error_prob is None:
+    if request.error_prob is None:
         return f" at price {price:.4g}"
     it = player.certificate
     state = assurance(*(None, None) if it is None else (it.confidence, it.attempt))
@@ -199,7 +188,7 @@ def _draw_strip(path: Path, spec, end, truth: int) -> None:
     from icpe.evaluate.frames import Frame, PictureEpisode, save_animation, strip_figure
     from icpe.evaluate.plots import save_figure
 
-    frames = tuple(Frame(turn.query, turn.outcome, turn.belief) for turn in end.turns)
+    frames = tuple(Frame(it.query, it.outcome, it.belief) for it in end.exchanges)
     episode = PictureEpisode(spec, frames, truth)
     if path.suffix.lower() == ".gif":
         save_animation(episode, path)
@@ -213,8 +202,8 @@ def _record(name: str, family, end, truth: int) -> dict:
     return {
         "explorer": name,
         "family": family_record(family),
-        "queries": [turn.query for turn in end.turns],
-        "outcomes": [turn.outcome.tolist() for turn in end.turns],
+        "queries": [it.query for it in end.exchanges],
+        "outcomes": [it.outcome.tolist() for it in end.exchanges],
         "stop_reason": end.stop_reason.name.lower(),
         "recommendation": end.recommendation,
         "hypothesis": truth,

@@ -4,10 +4,11 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from icpe.cli.canvas import Canvas
-from icpe.cli.episode import EpisodeEnd, Turn
+from icpe.cli.episode import EpisodeEnd, Exchange
 from icpe.cli.terminal import bar, skyline
-from icpe.core.family import TaskSpec
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.history import History
+from icpe.core.spec import TaskSpec
 
 _BAR_WIDTH = 24
 _NUM_BARS = 6
@@ -16,33 +17,33 @@ _SKYLINE_WIDTH = 64
 
 
 class EpisodeView:
-    """Shows turns and the end of an episode.
+    """Shows the exchanges and the end of an episode.
 
     Args:
         console: where to write.
-        spec: of the family that is played, for its names.
-        show_query: whether a turn repeats the query and its outcome.
+        family: the family that is played, for its names and pictures.
+        show_query: whether an exchange repeats the query and its outcome.
     """
 
-    def __init__(self, console: Console, spec: TaskSpec, *, show_query: bool = True):
-        self._console, self._spec, self._show_query = console, spec, show_query
-        has_picture = bool(spec.query_grid and spec.outcome_shape)
-        self._canvas = Canvas(spec) if has_picture else None
+    def __init__(
+        self, console: Console, family: AbstractTaskFamily, *, show_query: bool = True
+    ):
+        self._console, self._family, self._show_query = console, family, show_query
+        self._spec = family.spec
 
-    def turn(self, turn: Turn) -> None:
+    def exchange(self, exchange: Exchange, history: History) -> None:
         """One query, its outcome and the belief after it."""
+        picture = self._family.episode_picture(history)
         if self._show_query:
-            query = escape(self._spec.query_name(turn.query))
-            line = f"[bold]{turn.number:>3}.[/] query [cyan]{query}[/]"
-            if self._canvas is None:
-                line += f" → {escape(describe_outcome(turn.outcome, self._spec))}"
+            query = escape(self._spec.query_name(exchange.query))
+            line = f"[bold]{exchange.number:>3}.[/] query [cyan]{query}[/]"
+            if not picture:
+                line += f" → {escape(describe_outcome(exchange.outcome, self._spec))}"
             self._console.print(line)
-        if self._canvas is not None:
-            self._canvas.uncover(turn.query, turn.outcome)
-            for line in self._canvas.lines():
-                self._console.print(f"       {line}", highlight=False)
-        if turn.belief is not None:
-            for line in belief_lines(turn.belief, self._spec):
+        for line in picture:
+            self._console.print(f"       {escape(line)}", highlight=False)
+        if exchange.belief is not None:
+            for line in belief_lines(exchange.belief, self._spec):
                 self._console.print(f"       {line}")
 
     def end(self, end: EpisodeEnd, truth: int | None) -> None:
@@ -54,7 +55,7 @@ class EpisodeView:
                 "all.[/] Start again if one was a slip."
             )
             return
-        count = len(end.turns)
+        count = len(end.exchanges)
         console.print(
             f"Stopped after {count} {'query' if count == 1 else 'queries'}: "
             f"{end.stop_reason.sentence}."

@@ -6,8 +6,8 @@ import equinox as eqx
 from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Index, PRNGKey, PyTree
-from icpe.core.family import TaskSpec
 from icpe.core.request import OperatingPoint
+from icpe.core.spec import TaskSpec
 
 
 class AbstractExplorer(eqx.Module):
@@ -19,6 +19,11 @@ class AbstractExplorer(eqx.Module):
     by the family; an explorer only decides to stop earlier. In the regime `BUDGET`
     it must never stop by itself.
     """
+
+    @property
+    def made_for(self) -> TaskSpec | None:
+        """The spec of the family it was made for, None if it does not say."""
+        return None
 
     @abc.abstractmethod
     def init(

@@ -1,4 +1,4 @@
-"""How long work says how far it is; by default to nobody."""
+"""Progress reporting; silent by default."""
 
 import abc
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class AbstractProgress(abc.ABC):
-    """Hears about one piece of long work at a time: start, advances, finish."""
+    """Receives one piece of long work at a time: start, advances, finish."""
 
     @abc.abstractmethod
     def start(self, label: str, total: int) -> None:
@@ -27,14 +27,11 @@ class AbstractProgress(abc.ABC):
 class NoProgress(AbstractProgress):
     """Keeps silent."""
 
-    def start(self, label: str, total: int) -> None:
-        """Ignores the start."""
+    def start(self, label: str, total: int) -> None: ...
 
-    def advance(self, amount: int) -> None:
-        """Ignores the advance."""
+    def advance(self, amount: int) -> None: ...
 
-    def finish(self) -> None:
-        """Ignores the end."""
+    def finish(self) -> None: ...
 
 
 class LineProgress(AbstractProgress):
@@ -44,7 +41,6 @@ class LineProgress(AbstractProgress):
         self._write, self._seconds = write, seconds
 
     def start(self, label: str, total: int) -> None:
-        """Begins to count."""
         self._label, self._total, self._done, self._note = label, total, 0, ""
         self._last_line = time.monotonic()
 

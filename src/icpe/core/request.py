@@ -1,15 +1,19 @@
 """What is asked of an explorer: an error probability, a budget or a price."""
 
+import dataclasses
 import enum
 import numbers
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from icpe.core.checks import is_whole
+from icpe.core.checks import check_between, is_whole
 from icpe.core.errors import OperatingPointError
+
+LEAST_CONFIDENCE = 0.95
+"""Requests are served by certificates of this confidence or more, if none is named."""
 
 
 class Regime(enum.StrEnum):
@@ -27,6 +31,90 @@ class Regime(enum.StrEnum):
     MIXED = "mixed"
 
 
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What a user asks for: exactly one of the first three, perhaps with a cap.
+
+    Attributes:
+        error_prob: stop when the error probability is at most this.
+        budget: make exactly this many queries.
+        price: price of one unit of cost, in units of probability.
+        max_queries: cap on the queries, beside a price or an error probability.
+        confidence: the least confidence of a certificate that may serve error_prob.
+
+    Raises:
+        OperatingPointError: not exactly one of the first three is given, or a value is
+            of the wrong kind or lies outside its range.
+        InvalidParameterError: the confidence is no probability.
+    """
+
+    error_prob: float | None = None
+    budget: int | None = None
+    price: float | None = None
+    max_queries: int | None = None
+    confidence: float = LEAST_CONFIDENCE
+
+    def __post_init__(self):
+        named = [name for name in _GOALS if getattr(self, name) is not None]
+        if len(named) != 1:
+            raise OperatingPointError(
+                "Exactly one of error_prob, budget and price must be given; got "
+                f"{' and '.join(named) if named else 'none of them'}."
+            )
+        if self.budget is not None and self.max_queries is not None:
+            raise OperatingPointError(
+                "max_queries cannot be combined with budget, which already fixes "
+                "the number of queries; leave one of them out."
+            )
+        if self.error_prob is not None:
+            _check_number("error_prob", self.error_prob)
+            if not 0.0 < self.error_prob < 1.0:
+                raise OperatingPointError(
+                    "error_prob must lie strictly between 0 and 1; got "
+                    f"{self.error_prob}."
+                )
+        if self.price is not None:
+            _check_number("price", self.price)
+            if not 0.0 < self.price < float("inf"):
+                raise OperatingPointError(
+                    f"price must be positive and finite; got {self.price}. For a fixed "
+                    "number of queries use budget."
+                )
+        check_between("confidence", self.confidence, 0.0, 1.0)
+
+    @property
+    def regime(self) -> Regime:
+        """What is optimized."""
+        return next(Regime(name) for name in _GOALS if getattr(self, name) is not None)
+
+    def has_cap(self, horizon: int) -> bool:
+        """Whether the cap is below the horizon, where it matters."""
+        return self.max_queries not in (None, horizon)
+
+    def at(self, horizon: int) -> "OperatingPoint":
+        """The request as arrays, for a family with this horizon.
+
+        Raises:
+            OperatingPointError: the budget or the cap is no whole number from 1 to the
+                horizon.
+        """
+        cap = horizon
+        for name in ("budget", "max_queries"):
+            if getattr(self, name) is not None:
+                cap = getattr(self, name)
+                _check_count(name, cap, horizon)
+        return OperatingPoint(
+            price=jnp.asarray(self.price or 0.0, jnp.float32),
+            error_prob=jnp.asarray(self.error_prob or 0.0, jnp.float32),
+            max_queries=jnp.asarray(cap, jnp.int32),
+            regime=self.regime,
+        )
+
+    def __str__(self) -> str:
+        asked = {name: getattr(self, name) for name in (*_GOALS, "max_queries")}
+        return ", ".join(f"{k}={v:g}" for k, v in asked.items() if v is not None)
+
+
 class OperatingPoint(eqx.Module):
     """What is asked of an explorer in one episode.
 
@@ -42,68 +130,23 @@ class OperatingPoint(eqx.Module):
     regime: Regime = eqx.field(static=True)
 
     @staticmethod
-    def at(
-        horizon: int,
-        *,
-        error_prob: float | None = None,
-        budget: int | None = None,
-        price: float | None = None,
-        max_queries: int | None = None,
-    ) -> "OperatingPoint":
-        """Validates a request and turns it into arrays.
-
-        Args:
-            horizon: the family's horizon, the largest possible number of queries.
-            error_prob: stop when the error probability is at most this.
-            budget: make exactly this many queries.
-            price: price of one unit of cost, in units of probability.
-            max_queries: cap on the queries, beside a price or an error probability.
+    def at(horizon: int, **asked: Any) -> "OperatingPoint":
+        """The operating point of a `Request` with these fields.
 
         Raises:
-            OperatingPointError: not exactly one of the first three is given, or a
-                value is of the wrong kind or lies outside its range.
+            OperatingPointError: the request is malformed or beyond the horizon.
         """
-        given = {"error_prob": error_prob, "budget": budget, "price": price}
-        named = [name for name, value in given.items() if value is not None]
-        if len(named) != 1:
-            raise OperatingPointError(
-                "Exactly one of error_prob, budget and price must be given; got "
-                f"{' and '.join(named) if named else 'none of them'}."
-            )
-        if budget is not None:
-            if max_queries is not None:
-                raise OperatingPointError(
-                    "max_queries cannot be combined with budget, which already fixes "
-                    "the number of queries; leave one of them out."
-                )
-            _check_count("budget", budget, horizon)
-            return _point(0.0, 0.0, budget, Regime.BUDGET)
-        cap = horizon if max_queries is None else max_queries
-        _check_count("max_queries", cap, horizon)
-        if error_prob is not None:
-            _check_number("error_prob", error_prob)
-            if not 0.0 < error_prob < 1.0:
-                raise OperatingPointError(
-                    f"error_prob must lie strictly between 0 and 1; got {error_prob}."
-                )
-            return _point(0.0, error_prob, cap, Regime.ERROR_PROB)
-        assert price is not None
-        _check_number("price", price)
-        if not 0.0 < price < float("inf"):
-            raise OperatingPointError(
-                f"price must be positive and finite; got {price}. For a fixed number "
-                "of queries use budget."
-            )
-        return _point(price, 0.0, cap, Regime.PRICE)
+        return Request(**asked).at(horizon)
+
+    def is_budget(self, horizon: int) -> Bool[Array, "*batch"]:
+        """Whether the cap was asked for, and is not merely the horizon."""
+        capped = self.max_queries < horizon
+        if self.regime is Regime.MIXED:
+            return capped | (self.price == 0)
+        return capped | (self.regime is Regime.BUDGET)
 
 
-def _point(price: float, error_prob: float, cap: int, regime: Regime) -> OperatingPoint:
-    return OperatingPoint(
-        price=jnp.asarray(price, jnp.float32),
-        error_prob=jnp.asarray(error_prob, jnp.float32),
-        max_queries=jnp.asarray(cap, jnp.int32),
-        regime=regime,
-    )
+_GOALS = ("error_prob", "budget", "price")
 
 
 def _check_number(name: str, value: Any) -> None:

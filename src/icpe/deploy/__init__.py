@@ -1,4 +1,4 @@
 """Use one explorer in the real world."""
 
+from icpe.deploy.session import Answer as Answer
 from icpe.deploy.session import Session as Session
-from icpe.deploy.session import Told as Told

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from icpe.core.errors import InvalidOutcomeError
-from icpe.core.family import TaskSpec
+from icpe.core.spec import TaskSpec
 
 
 def read_query(query: Any, spec: TaskSpec, mask: Bool[np.ndarray, "queries"]) -> int:

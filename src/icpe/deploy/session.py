@@ -9,33 +9,39 @@ print(session.recommendation, session.stop_reason.sentence)
 import dataclasses
 from typing import Any, SupportsIndex
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
 from icpe.artifact import Artifact
-from icpe.artifact.certificate import LEAST_CONFIDENCE, Certificate
-from icpe.core.arrays import Index, PyTree
+from icpe.artifact.certificate import Certificate
+from icpe.artifact.serving import check_contender, serve
 from icpe.core.checks import check_seed
-from icpe.core.episode import STOP, StopReason
-from icpe.core.errors import SessionError
+from icpe.core.episode import StopReason
+from icpe.core.errors import (
+    InvalidOutcomeError,
+    InvalidParameterError,
+    SessionError,
+    UnsupportedError,
+)
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import AbstractTaskFamily, TaskSpec
-from icpe.core.request import OperatingPoint, Regime
+from icpe.core.family import AbstractTaskFamily, same_family
+from icpe.core.history import History
+from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Request
+from icpe.core.simulate import reveals_something
 from icpe.deploy.reading import (
     read_first_outcome,
     read_mask,
     read_outcome,
     read_query,
 )
-from icpe.deploy.serving import check_explorer, family_of, serve
+from icpe.play.live import LiveEpisode, Turn, reason_of
 
 
 @dataclasses.dataclass(frozen=True)
-class Told:
+class Answer:
     """One query that was made, and its outcome.
 
     Attributes:
@@ -52,9 +58,10 @@ class Told:
 class Session:
     """One explorer on one problem, from the first query to the answer.
 
-    The session keeps the rules of `icpe.play.rollout`: the cap on queries, the horizon,
-    the end by the task itself and the stop by the explorer. The next query is worked out
-    when an outcome is told, so that `ask`, `stopped` and `recommendation` only look.
+    The rules are those of a simulated episode: the cap on queries, the horizon, the end
+    by the task itself, each query once where the family says so, and the stop by the
+    explorer. The next query is computed when an outcome is told, so that `ask`,
+    `stopped` and `recommendation` only look.
 
     Args:
         explorer: a trained explorer's artifact, or any explorer.
@@ -64,8 +71,9 @@ class Session:
         price: price of one unit of cost, in units of probability.
         max_queries: cap on the queries, beside a price or an error probability.
         confidence: the least confidence of a certificate that may serve error_prob.
-        first_outcome: what the task reveals before any query; zeros if None.
-        query_mask: which queries are allowed at first; all if None.
+        first_outcome: what the task reveals before any query; needed where the family
+            reveals something.
+        query_mask: which queries are allowed at first, where the family cannot tell.
         seed: seed of the explorer's own randomness, where it has any; a whole number
             from 0 to 2**32 - 1.
 
@@ -74,8 +82,8 @@ class Session:
             a value is out of range, or the explorer cannot serve it.
         InvalidParameterError: explorer is none, such as the name of a file; the family
             is missing; the seed or the confidence is out of range.
-        UnsupportedError: the family is not that of the artifact.
-        InvalidOutcomeError: first_outcome or query_mask is malformed.
+        UnsupportedError: the explorer cannot play the family.
+        InvalidOutcomeError: first_outcome or query_mask is missing or malformed.
     """
 
     def __init__(
@@ -92,26 +100,17 @@ class Session:
         query_mask: Any = None,
         seed: int = 0,
     ):
-        check_explorer(explorer)
+        check_contender(explorer)
         check_seed("seed", seed)
-        family = family_of(explorer, family)
-        self._spec = spec = family.spec
-        self._explorer, self._service = serve(
-            explorer,
-            spec,
-            error_prob=error_prob,
-            budget=budget,
-            price=price,
-            max_queries=max_queries,
-            confidence=confidence,
+        request = Request(error_prob, budget, price, max_queries, confidence)
+        self._family = family = _family_of(explorer, family)
+        self._player = player = serve(explorer, request, family)
+        self._live = LiveEpisode(
+            player.explorer, player.operating_point, jr.key(seed), family.spec
         )
-        outcome = read_first_outcome(first_outcome, spec)
-        mask = read_mask(query_mask, np.ones(spec.num_queries, bool))
-        self._key = jr.key(seed)
-        turn = _begin(
-            self._explorer, spec, self.operating_point, outcome, mask, self._key
-        )
-        self._take(turn, (), mask, terminated=False)
+        self._first_outcome = self._read_first_outcome(first_outcome)
+        mask = self._mask_after((), query_mask)
+        self._take(self._live.begin(self._first_outcome, mask), ())
 
     def ask(self) -> int | None:
         """The query to make next, the same until it is told; None after the stop."""
@@ -135,33 +134,29 @@ class Session:
                 numbers, or one number where that is 1. Where the family names its
                 outcomes it must be one of them.
             terminated: whether the task itself has ended.
-            query_mask: which queries are allowed next, one truth value each; as
-                before if None.
+            query_mask: which queries are allowed next, one truth value each; needed
+                only where the family cannot tell.
 
         Raises:
             SessionError: the session has stopped.
             InvalidOutcomeError: the query does not exist or is not allowed, or the
-                outcome or the mask has the wrong shape, is not finite or cannot be.
+                outcome or the mask is missing, has the wrong shape, is not finite or
+                cannot be.
         """
         if self.stopped:
             raise SessionError(
                 f"The session has stopped, because {self.stop_reason.sentence}; start "
                 "a new session."
             )
-        number = read_query(query, self._spec, self._mask)
-        read = read_outcome(outcome, self._spec)
-        mask = read_mask(query_mask, self._mask)
-        history = (*self._history, Told(number, read, asked=number == self._query))
-        turn = _advance(
-            self._explorer,
-            self._state,
-            np.int32(number),
-            read,
-            mask,
-            self._key,
-            np.int32(len(history)),
+        spec = self._family.spec
+        number = read_query(query, spec, np.asarray(self._turn.allowed))
+        read = read_outcome(outcome, spec)
+        history = (*self._history, Answer(number, read, asked=number == self._query))
+        mask = self._mask_after(history, query_mask)
+        turn = self._live.advance(
+            self._turn, number, read, mask, terminated=bool(terminated)
         )
-        self._take(turn, history, mask, terminated=bool(terminated))
+        self._take(turn, history)
 
     @property
     def stopped(self) -> bool:
@@ -184,7 +179,7 @@ class Session:
         return self._posterior
 
     @property
-    def history(self) -> tuple[Told, ...]:
+    def history(self) -> tuple[Answer, ...]:
         """What was told so far, first to last."""
         return self._history
 
@@ -196,86 +191,74 @@ class Session:
     @property
     def certificate(self) -> Certificate | None:
         """The certificate behind `certified`, which says the confidence, or None."""
-        asked = all(told.asked for told in self._history)
-        return self._service.certificate if asked else None
+        asked = all(answer.asked for answer in self._history)
+        return self._player.certificate if asked else None
 
     @property
     def operating_point(self) -> OperatingPoint:
         """The price or budget by which the request is served."""
-        return self._service.operating_point
+        return self._player.operating_point
 
-    def _take(
-        self,
-        turn: "_Turn",
-        history: tuple[Told, ...],
-        mask: Bool[np.ndarray, "queries"],
-        *,
-        terminated: bool,
-    ) -> None:
+    def _read_first_outcome(self, given: Any) -> Float[np.ndarray, "outcome"]:
+        spec = self._family.spec
+        if given is None and reveals_something(self._family):
+            names = ", ".join(spec.outcome_names) or f"{spec.outcome_size} numbers"
+            raise InvalidOutcomeError(
+                "first_outcome is missing: this family reveals something before the "
+                f"first query; give {names}."
+            )
+        return read_first_outcome(given, spec)
+
+    def _mask_after(
+        self, history: tuple[Answer, ...], given: Any
+    ) -> Bool[np.ndarray, "queries"]:
+        """What is allowed next: as the user says, else as the family knows."""
+        spec = self._family.spec
+        every = np.ones(spec.num_queries, bool)
+        if given is not None:
+            return read_mask(given, every)
+        if not spec.masks_queries:
+            return every
+        known = self._family.query_mask(
+            jnp.asarray(self._first_outcome), self._as_history(history)
+        )
+        if known is None:
+            raise InvalidOutcomeError(
+                "query_mask is missing: some queries of this family are forbidden at "
+                "times, and only you know which; give one truth value for each query."
+            )
+        return np.asarray(known)
+
+    def _as_history(self, answers: tuple[Answer, ...]) -> History:
+        outcomes = [self._first_outcome, *(answer.outcome for answer in answers)]
+        return History(
+            queries=jnp.asarray([answer.query for answer in answers], jnp.int32),
+            outcomes=jnp.asarray(np.stack(outcomes)),
+            length=jnp.asarray(len(answers), jnp.int32),
+        )
+
+    def _take(self, turn: Turn, history: tuple[Answer, ...]) -> None:
         """Makes a turn the present one; all that can fail comes before the change."""
         query, recommendation, posterior = jax.device_get(
             (turn.query, turn.recommendation, turn.posterior)
         )
-        self._stop_reason = _stop_reason(
-            self.operating_point,
-            self._spec,
-            made=len(history),
-            terminated=terminated,
-            can_ask=bool(mask.any()),
-            wants_to_stop=bool(query == STOP),
-        )
-        self._state, self._history, self._mask = turn.state, history, mask
+        self._stop_reason = reason_of(turn)
+        self._turn, self._history = turn, history
         self._query, self._recommendation = int(query), int(recommendation)
         self._posterior = posterior
 
 
-def _stop_reason(
-    point: OperatingPoint,
-    spec: TaskSpec,
-    *,
-    made: int,
-    terminated: bool,
-    can_ask: bool,
-    wants_to_stop: bool,
-) -> StopReason:
-    """The rules of an episode, in the order of `icpe.play.rollout`."""
-    cap = int(point.max_queries)
-    if terminated:
-        return StopReason.TERMINATED
-    if made >= cap:
-        fixed = cap < spec.horizon or point.regime is Regime.BUDGET
-        return StopReason.BUDGET if fixed else StopReason.HORIZON
-    if not can_ask:
-        return StopReason.NO_QUERY
-    return StopReason.EXPLORER if wants_to_stop else StopReason.RUNNING
-
-
-class _Turn(eqx.Module):
-    """Where the explorer stands after an outcome."""
-
-    state: PyTree
-    query: Index
-    recommendation: Index
-    posterior: Float[Array, "hypotheses"] | None
-
-
-@eqx.filter_jit
-def _begin(explorer, spec, operating_point, first_outcome, mask, key) -> _Turn:
-    state = explorer.init(spec, operating_point, first_outcome)
-    return _look(explorer, state, mask, jr.fold_in(key, 0))
-
-
-@eqx.filter_jit
-def _advance(explorer, state, query, outcome, mask, key, step) -> _Turn:
-    state = explorer.tell(state, query, outcome)
-    return _look(explorer, state, mask, jr.fold_in(key, step))
-
-
-def _look(explorer: AbstractExplorer, state: PyTree, mask, key) -> _Turn:
-    log_posterior = explorer.log_posterior(state)
-    return _Turn(
-        state=state,
-        query=explorer.ask(state, mask, key=key),
-        recommendation=explorer.recommend(state),
-        posterior=None if log_posterior is None else jnp.exp(log_posterior),
+def _family_of(
+    explorer: Artifact | AbstractExplorer, family: AbstractTaskFamily | None
+) -> AbstractTaskFamily:
+    if isinstance(explorer, Artifact):
+        if family is not None and not same_family(family, explorer.family):
+            raise UnsupportedError(
+                "family is not the one that the artifact was trained for; leave it out."
+            )
+        return explorer.family
+    if family is not None:
+        return family
+    raise InvalidParameterError(
+        "family is missing; only an artifact knows the family it serves."
     )

@@ -1,7 +1,7 @@
 """How good an explorer is: measured, with intervals, beside the known limits."""
 
-from icpe.evaluate.benchmark import Contender as Contender
-from icpe.evaluate.benchmark import Request as Request
+from icpe.artifact.serving import Contender as Contender
+from icpe.core.request import Request as Request
 from icpe.evaluate.benchmark import evaluate as evaluate
 from icpe.evaluate.benchmark import sweep as sweep
 from icpe.evaluate.metrics import Tally as Tally

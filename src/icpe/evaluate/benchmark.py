@@ -1,26 +1,20 @@
 """Run explorers on the same fresh tasks and report how well they did."""
 
 import contextlib
-import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 
 import jax.random as jr
 
-from icpe.artifact import Artifact
-from icpe.artifact.certificate import Certificate
+from icpe.artifact.serving import Contender, Player, serve
 from icpe.core.checks import check_at_least
 from icpe.core.errors import OperatingPointError
-from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.progress import AbstractProgress, NoProgress
-from icpe.core.request import OperatingPoint, Regime
+from icpe.core.request import OperatingPoint, Regime, Request
 from icpe.evaluate.metrics import QUANTILES, Tally
 from icpe.evaluate.report import Report, family_record
 from icpe.play.rollout import rollout_chunks
-
-Contender = AbstractExplorer | Artifact
-"""Who can be evaluated: a trained explorer looks up its price in its artifact."""
 
 
 def evaluate(
@@ -50,7 +44,7 @@ def evaluate(
         max_queries: cap on the queries, beside a price or an error probability.
         episodes: number of episodes of each explorer.
         seed: seed of tasks, noise and the explorers' own randomness.
-        progress: hears about every finished part.
+        progress: receives every finished part.
 
     Raises:
         OperatingPointError: not exactly one of the first three is given, a value is
@@ -58,109 +52,63 @@ def evaluate(
     """
     check_at_least("episodes", episodes, 1)
     request = Request(error_prob, budget, price, max_queries)
-    ready = {name: request.put_to(it, family) for name, it in explorers.items()}
-    progress = NoProgress() if progress is None else progress
-    reports = []
-    for name, player in ready.items():
-        progress.start(name, episodes)
-        try:
-            tally = _tally(player, family, episodes, seed, progress)
-        finally:
-            progress.finish()
-        reports.append(_report(name, family, request, player, seed, tally))
-    return reports
+    ready = {name: serve(it, request, family) for name, it in explorers.items()}
+    return [
+        measure(name, player, request, family, episodes, seed, progress)
+        for name, player in ready.items()
+    ]
 
 
 def sweep(
     explorers: Mapping[str, Contender],
     family: AbstractTaskFamily,
+    requests: Sequence[Request],
     *,
-    error_probs: Sequence[float] = (),
-    budgets: Sequence[int] = (),
-    prices: Sequence[float] = (),
-    max_queries: int | None = None,
     episodes: int = 2_000,
     seed: int = 0,
     progress: AbstractProgress | None = None,
 ) -> dict[str, list[Report]]:
-    """Evaluates each explorer at several operating points: its curve.
+    """Evaluates each explorer on several requests: its curve.
 
-    Points that an explorer cannot serve are left out of its curve.
+    Requests that an explorer cannot serve are left out of its curve.
 
     Args:
         explorers: explorers by the name they get in the reports.
         family: where the tasks come from.
-        error_probs: error probabilities to ask for.
-        budgets: numbers of queries to ask for.
-        prices: prices to ask for.
-        max_queries: cap on the queries, beside prices and error probabilities.
-        episodes: number of episodes of each explorer at each operating point.
+        requests: what to ask for.
+        episodes: number of episodes of each explorer for each request.
         seed: seed of tasks, noise and the explorers' own randomness.
-        progress: hears about every finished part.
+        progress: receives every finished part.
     """
-    requests = [
-        *(Request(error_prob=p, max_queries=max_queries) for p in error_probs),
-        *(Request(budget=n) for n in budgets),
-        *(Request(price=c, max_queries=max_queries) for c in prices),
-    ]
     for request in requests:
-        OperatingPoint.at(family.spec.horizon, **dataclasses.asdict(request))
+        request.at(family.spec.horizon)
     curves: dict[str, list[Report]] = {name: [] for name in explorers}
     for (name, contender), request in itertools.product(explorers.items(), requests):
         with contextlib.suppress(OperatingPointError):
-            curves[name] += evaluate(
-                {name: contender},
-                family,
-                **dataclasses.asdict(request),
-                episodes=episodes,
-                seed=seed,
-                progress=progress,
+            player = serve(contender, request, family)
+            curves[name].append(
+                measure(name, player, request, family, episodes, seed, progress)
             )
     return curves
 
 
-@dataclasses.dataclass(frozen=True)
-class Player:
-    """An explorer, and the operating point at which it serves a request.
-
-    The certificate is the one that covers the request on the family played, if any.
-    """
-
-    explorer: AbstractExplorer
-    operating_point: OperatingPoint
-    certificate: Certificate | None = None
-
-    @property
-    def certified(self) -> bool:
-        """Whether a certificate covers the request."""
-        return self.certificate is not None
-
-
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """What is asked of an explorer, as the user put it."""
-
-    error_prob: float | None = None
-    budget: int | None = None
-    price: float | None = None
-    max_queries: int | None = None
-
-    def put_to(self, contender: Contender, family: AbstractTaskFamily) -> Player:
-        """Who plays, and how.
-
-        Raises:
-            OperatingPointError: the request is malformed, or cannot be served.
-        """
-        asked = dataclasses.asdict(self)
-        if isinstance(contender, Artifact):
-            service = contender.serve(**asked)
-            own = family == contender.family
-            return Player(
-                contender.explorer,
-                service.operating_point,
-                service.certificate if own else None,
-            )
-        return Player(contender, OperatingPoint.at(family.spec.horizon, **asked))
+def measure(
+    name: str,
+    player: Player,
+    request: Request,
+    family: AbstractTaskFamily,
+    episodes: int,
+    seed: int,
+    progress: AbstractProgress | None = None,
+) -> Report:
+    """One player on one request; see `evaluate`."""
+    progress = NoProgress() if progress is None else progress
+    progress.start(name, episodes)
+    try:
+        tally = _tally(player, family, episodes, seed, progress)
+    finally:
+        progress.finish()
+    return _report(name, family, request, player, seed, tally)
 
 
 def _tally(

@@ -20,7 +20,7 @@ from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.fingerprint import fingerprint
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.core.request import OperatingPoint
-from icpe.evaluate.groups import by_difficulty, by_hypothesis, difficulty
+from icpe.evaluate.groups import by_difficulty, by_hypothesis, hardness
 from icpe.evaluate.ladder import (
     POWER,
     Climb,
@@ -162,7 +162,7 @@ def _certificate(
     result: Climb | None = None,
 ) -> Certificate:
     artifact = stage.artifact
-    hardness = difficulty(artifact.family, bound, key=stage.key("bound"))
+    hard = hardness(artifact.family, bound, key=stage.key("bound"))
     successes = num_correct(bound)
     needed = None
     if result is not None and error_prob is not None and not result.certified:
@@ -185,8 +185,8 @@ def _certificate(
         seed_is_default=stage.seed == stage.default_seed,
         attempt=1 + _earlier_attempts(stage, error_prob, budget),
         by_hypothesis=by_hypothesis(artifact.family, bound),
-        by_difficulty=by_difficulty(hardness.values, bound),
-        difficulty=hardness.name,
+        by_difficulty=by_difficulty(hard.values, bound),
+        difficulty=hard.name,
         weights=stage.weights,
         fingerprint=stage.fingerprint,
         table=artifact.table_hash,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from icpe.core.family import TaskSpec
+from icpe.core.spec import TaskSpec
 from icpe.evaluate.frames import Frame
 from icpe.evaluate.plots import COLORS, INK, Axes, Figure, figure_type, tidy
 

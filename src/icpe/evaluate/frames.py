@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from icpe.core.errors import InvalidParameterError, MissingExtraError, UnsupportedError
-from icpe.core.family import TaskSpec
 from icpe.core.files import replacing
+from icpe.core.spec import TaskSpec
 from icpe.evaluate.plots import Figure, figure_type
 
 _HIDDEN = (31, 56, 92)

@@ -1,47 +1,37 @@
 """Episodes split into groups: by the truth, and by how hard the task was."""
 
-import dataclasses
-from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from icpe.artifact.certificate import Group
-from icpe.core.arrays import PRNGKey, Scalar
+from icpe.core.arrays import PRNGKey
 from icpe.core.family import AbstractTaskFamily
-from icpe.families.bandits import DeterministicBandit, GaussianBandit
-from icpe.families.bernoulli_bandit import BernoulliBandit
-from icpe.families.feedback_graph.law import FeedbackGraph
-from icpe.families.shifted_gaussian_bandit import ShiftedGaussianBandit
 from icpe.play.rollout import Ending, episode_tasks
 
 _NUM_BINS = 4
 
 
-@dataclasses.dataclass(frozen=True)
-class Difficulty:
+class Hardness(NamedTuple):
     """How hard each of some episodes was, and what the number means."""
 
     name: str
     values: Float[np.ndarray, "episodes"]
 
 
-def difficulty(
-    family: AbstractTaskFamily, ending: Ending, *, key: PRNGKey
-) -> Difficulty:
-    """A measure of difficulty of the episodes that `run_episodes` played with a key.
+def hardness(family: AbstractTaskFamily, ending: Ending, *, key: PRNGKey) -> Hardness:
+    """How hard the episodes were that `run_episodes` played with a key.
 
-    For bandits, the gap between the two largest means; else the number of queries.
+    By the family's own measure, else by the number of queries.
     """
-    measure = _MEASURES.get(type(family))
-    if measure is None:
-        return Difficulty("number of queries", np.asarray(ending.num_queries, float))
-    name, function = measure
+    difficulty = family.task_difficulty()
+    if difficulty is None:
+        return Hardness("number of queries", np.asarray(ending.num_queries, float))
     tasks = episode_tasks(family, ending.num_queries.shape[0], key=key)
-    return Difficulty(name, np.asarray(jax.vmap(function)(tasks), float))
+    values = np.asarray(jax.vmap(difficulty.measure)(tasks), float)
+    return Hardness(difficulty.name, values)
 
 
 def by_hypothesis(family: AbstractTaskFamily, ending: Ending) -> tuple[Group, ...]:
@@ -84,18 +74,3 @@ def _group(name: str, inside: Bool[np.ndarray, "episodes"], ending: Ending) -> G
         successes=int(np.asarray(ending.correct)[inside].sum()),
         mean_queries=float(np.asarray(ending.num_queries)[inside].mean()),
     )
-
-
-def _gap(means: Float[Array, "arms"]) -> Scalar:
-    second, first = jnp.sort(means)[-2:]
-    return first - second
-
-
-_GAP = ("gap between the two largest means", _gap)
-_MEASURES: dict[type[AbstractTaskFamily], tuple[str, Callable[[Any], Scalar]]] = {
-    BernoulliBandit: _GAP,
-    DeterministicBandit: _GAP,
-    FeedbackGraph: _GAP,
-    GaussianBandit: _GAP,
-    ShiftedGaussianBandit: _GAP,
-}

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from icpe.core.episode import StopReason
+from icpe.core.errors import UnsupportedError
 from icpe.play.rollout import Ending
 from icpe.theory.intervals import clopper_pearson, mean_interval
 
@@ -32,8 +33,17 @@ class Tally:
 
     @staticmethod
     def of(ending: Ending, horizon: int) -> "Tally":
-        """Counts a batch of endings of a family with this horizon."""
+        """Counts a batch of endings of a family with this horizon.
+
+        Raises:
+            UnsupportedError: an episode has not ended, so it has no answer to count.
+        """
         ending = jax.tree.map(np.asarray, ending)
+        if np.any(ending.stop_reason == StopReason.RUNNING):
+            raise UnsupportedError(
+                "Some episodes never ended within the family's horizon, so there is no "
+                "answer to count; the explorer was asked for more queries than that."
+            )
         return Tally(
             num_correct=int(np.sum(ending.recommendation == ending.hypothesis)),
             query_counts=np.bincount(ending.num_queries, minlength=horizon + 1),

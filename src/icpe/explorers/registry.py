@@ -1,12 +1,13 @@
 """Explorers by name: the baselines that need no training."""
 
+import functools as ft
 import inspect
 import typing
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from icpe.core.belief import class_names
 from icpe.core.errors import (
+    IcpeError,
     InvalidParameterError,
     UnknownNameError,
     UnsupportedError,
@@ -14,9 +15,9 @@ from icpe.core.errors import (
 )
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
-from icpe.families.registry import family_name
+from icpe.families.registry import family_name, family_names, make
 
-FamilyClasses = tuple[type[AbstractTaskFamily], ...]
+Serves = Callable[[AbstractTaskFamily], bool]
 
 
 class ExplorerParameter(NamedTuple):
@@ -37,7 +38,7 @@ class About(NamedTuple):
 
 class _Entry(NamedTuple):
     factory: Callable[..., AbstractExplorer]
-    families: Callable[[], FamilyClasses]
+    serves: Serves
     summary: str
     about: About
 
@@ -48,7 +49,7 @@ _ENTRIES: dict[str, _Entry] = {}
 def register_explorer(
     name: str,
     factory: Callable[..., AbstractExplorer],
-    families: FamilyClasses | Callable[[], FamilyClasses],
+    families: tuple[type[AbstractTaskFamily], ...] | Serves,
     summary: str,
     about: About = About(),  # noqa: B008, an immutable tuple
 ) -> None:
@@ -58,8 +59,8 @@ def register_explorer(
         name: words joined by hyphens.
         factory: called with a family and the parameters as keywords. Its keyword-only
             arguments are the parameters; `Annotated[type, "help"]` describes one.
-        families: the classes of families it can serve, or a function that gives them
-            where the list may grow.
+        families: the classes of families it can serve, or whether it can serve a
+            family, as a function.
         summary: one line for people.
         about: reference, guarantee and the requests it serves, for people.
 
@@ -70,8 +71,10 @@ def register_explorer(
         raise InvalidParameterError(
             f"name {name!r} is already registered; choose another name."
         )
-    classes = families if callable(families) else lambda: families
-    _ENTRIES[name] = _Entry(factory, classes, summary, about)
+    serves = families
+    if not callable(serves):
+        serves = ft.partial(_is_one_of, serves)
+    _ENTRIES[name] = _Entry(factory, serves, summary, about)
 
 
 def make_explorer(
@@ -92,7 +95,7 @@ def make_explorer(
                 f"Explorer {name!r} has no parameter {parameter!r}; it has "
                 f"{', '.join(allowed) or 'none'}.{did_you_mean(parameter, allowed)}"
             )
-    if type(family) not in entry.families():
+    if not entry.serves(family):
         others = ", ".join(explorers_for(family)) or "none"
         raise UnsupportedError(
             f"Explorer {name!r} cannot serve family {family_name(family)!r}, only "
@@ -109,14 +112,28 @@ def explorer_names() -> tuple[str, ...]:
 
 def explorers_for(family: AbstractTaskFamily) -> tuple[str, ...]:
     """The names of the explorers that can serve a family, sorted."""
-    return tuple(
-        name for name in explorer_names() if type(family) in _ENTRIES[name].families()
-    )
+    return tuple(n for n in explorer_names() if _holds(_ENTRIES[n].serves, family))
 
 
 def accepted_families(name: str) -> tuple[str, ...]:
-    """The names of the families that an explorer can serve, sorted."""
-    return class_names(_entry(name).families())
+    """The names of the registered families that an explorer can serve, sorted."""
+    return families_that(_entry(name).serves)
+
+
+def families_that(serves: Serves) -> tuple[str, ...]:
+    """The names of the registered families for which something holds, sorted.
+
+    A family that cannot be made without its data is left out.
+    """
+
+    def holds(name: str) -> bool:
+        try:
+            family = make(name)
+        except IcpeError:
+            return False
+        return _holds(serves, family)
+
+    return tuple(filter(holds, family_names()))
 
 
 def explorer_parameters(name: str) -> dict[str, ExplorerParameter]:
@@ -138,6 +155,19 @@ def explorer_summary(name: str) -> str:
 def explorer_about(name: str) -> About:
     """Reference and guarantee of a registered explorer."""
     return _entry(name).about
+
+
+def _holds(serves: Serves, family: AbstractTaskFamily) -> bool:
+    try:
+        return serves(family)
+    except UnsupportedError:
+        return False
+
+
+def _is_one_of(
+    classes: tuple[type[AbstractTaskFamily], ...], family: AbstractTaskFamily
+) -> bool:
+    return type(family) in classes
 
 
 def _entry(name: str) -> _Entry:

@@ -5,19 +5,15 @@ from typing import NamedTuple
 
 from icpe.core.errors import InvalidParameterError, UnknownNameError, did_you_mean
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import AbstractTaskFamily, TaskSpec
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import OperatingPoint
-from icpe.explorers.registry import About
-from icpe.explorers.rules.explore_then_commit import make_explore_then_commit
-from icpe.explorers.rules.posterior_greedy import (
-    asks_about_hypotheses,
-    families_that,
-    make_posterior_greedy,
-)
-from icpe.explorers.rules.posterior_information import (
+from icpe.explorers.registry import About, Serves, families_that
+from icpe.explorers.rules.borrowed import (
     has_one_number,
+    make_posterior_greedy,
     make_posterior_information,
 )
+from icpe.explorers.rules.explore_then_commit import make_explore_then_commit
 
 
 class Wrapper(NamedTuple):
@@ -28,7 +24,7 @@ class Wrapper(NamedTuple):
     """
 
     factory: Callable[..., AbstractExplorer]
-    fits: Callable[[TaskSpec], bool]
+    fits: Serves
     summary: str
     about: About
     explores: bool = False
@@ -39,10 +35,14 @@ class Wrapper(NamedTuple):
         return families_that(self.fits)
 
 
+def _asks_about_hypotheses(family: AbstractTaskFamily) -> bool:
+    return family.spec.asks_about_hypotheses
+
+
 WRAPPERS = {
     "i-dpt": Wrapper(
         make_posterior_greedy,
-        asks_about_hypotheses,
+        _asks_about_hypotheses,
         "asks about the most probable hypothesis, by the belief of EXPLORER",
         About(
             "the paper, after Lee et al. 2023, Supervised pretraining can learn "
@@ -62,7 +62,7 @@ WRAPPERS = {
     ),
     "explore-then-commit": Wrapper(
         make_explore_then_commit,
-        asks_about_hypotheses,
+        _asks_about_hypotheses,
         "explores with EXPLORER until it stops, then pulls its answer (for regret)",
         About(
             "the paper, In-Context Explore-then-Commit",

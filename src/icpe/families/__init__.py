@@ -1,19 +1,26 @@
-"""Task families: what the world can be."""
+"""Task families: what the world can be. One file or folder each."""
 
 from icpe.core.family import AbstractTaskFamily as AbstractTaskFamily
 from icpe.core.family import StepResult as StepResult
-from icpe.core.family import TaskSpec as TaskSpec
+from icpe.core.family import data as data
 from icpe.core.family import parameter as parameter
 from icpe.core.family import plain_reset as plain_reset
 from icpe.core.family import plain_step as plain_step
 from icpe.core.fingerprint import fingerprint as fingerprint
-from icpe.families.bandits import DeterministicBandit as DeterministicBandit
-from icpe.families.bandits import GaussianBandit as GaussianBandit
+from icpe.core.spec import TaskSpec as TaskSpec
+from icpe.families.bandit.family import AbstractBandit as AbstractBandit
 from icpe.families.bernoulli_bandit import BernoulliBandit as BernoulliBandit
-from icpe.families.feedback_graph.law import FeedbackGraph as FeedbackGraph
-from icpe.families.magic_action.law import MagicAction as MagicAction
-from icpe.families.magic_chain.law import MagicChain as MagicChain
+from icpe.families.binary_search import BinarySearch as BinarySearch
+from icpe.families.deterministic_bandit import (
+    DeterministicBandit as DeterministicBandit,
+)
+from icpe.families.feedback_graph import FeedbackGraph as FeedbackGraph
+from icpe.families.finite import AbstractFiniteFamily as AbstractFiniteFamily
+from icpe.families.gaussian_bandit import GaussianBandit as GaussianBandit
+from icpe.families.magic_action import MagicAction as MagicAction
+from icpe.families.magic_chain import MagicChain as MagicChain
 from icpe.families.magic_room import MagicRoom as MagicRoom
+from icpe.families.noisy_binary_search import NoisyBinarySearch as NoisyBinarySearch
 from icpe.families.patches.drawn_digits import (
     drawn_digits_source as _drawn_digits_source,
 )
@@ -22,8 +29,6 @@ from icpe.families.patches.law import Patches as Patches
 from icpe.families.patches.mnist import mnist_source as _mnist_source
 from icpe.families.registry import make as make
 from icpe.families.registry import register as register
-from icpe.families.search import BinarySearch as BinarySearch
-from icpe.families.search import NoisyBinarySearch as NoisyBinarySearch
 from icpe.families.shifted_gaussian_bandit import (
     ShiftedGaussianBandit as ShiftedGaussianBandit,
 )

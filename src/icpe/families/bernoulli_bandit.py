@@ -1,25 +1,36 @@
 """Best-arm identification with successes and failures, such as an A/B/n test."""
 
 import functools as ft
+import math
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jax import lax
+from jaxtyping import Array, Float
 from scipy.special import betainc, betaincinv
 
 from icpe.core.arrays import Index, PRNGKey
+from icpe.core.belief import AbstractBelief
 from icpe.core.checks import check_at_least, check_between, check_positive
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
-    AbstractTaskFamily,
+    Difficulty,
+    Limits,
     StepResult,
-    TaskSpec,
     parameter,
     plain_reset,
     plain_step,
 )
-from icpe.families.bandits import Means, arm_names
+from icpe.core.spec import TaskSpec
+from icpe.families.bandit.arms import BernoulliArms
+from icpe.families.bandit.bounds import sample_tasks, time_bounds
+from icpe.families.bandit.family import AbstractBandit, gap_difficulty
+from icpe.families.bandit.rewards import Means, arm_names
+from icpe.theory.bernoulli_best_arm import bernoulli_best_arm_log_posterior
+from icpe.theory.characteristic_time import bernoulli_characteristic_time
 
 _LOWEST_ACCEPTANCE = 1e-3
 _LARGEST_PLAIN_BATCH = 100
@@ -27,7 +38,7 @@ _LARGEST_PLAIN_BATCH = 100
 draw and compiles in a third of the time."""
 
 
-class BernoulliBandit(AbstractTaskFamily):
+class BernoulliBandit(AbstractBandit):
     """Variants with unknown success rates; which has the largest?
 
     The rates are independent Beta(prior_successes, prior_failures) given that the best
@@ -88,10 +99,11 @@ class BernoulliBandit(AbstractTaskFamily):
             if single
             else f"Show {{query}} to {self.batch_size} visitors: how many successes?",
             queries_alike=True,
+            reveals=False,
+            may_end=False,
         )
 
     def sample_task(self, *, key: PRNGKey) -> Means:
-        """Draws the success rates."""
         if self.prior_successes == self.prior_failures == 1.0:
             rates = jr.uniform(key, (self.num_arms,), maxval=1.0 - self.min_gap)
             return rates.at[jnp.argmax(rates)].add(self.min_gap)
@@ -118,7 +130,6 @@ class BernoulliBandit(AbstractTaskFamily):
         return lax.while_loop(too_close, again, again((key, None)))[1]
 
     def reset(self, task: Means, *, key: PRNGKey) -> StepResult:
-        """Reveals nothing."""
         return plain_reset(self.spec)
 
     def step(
@@ -135,6 +146,73 @@ class BernoulliBandit(AbstractTaskFamily):
     def hypothesis(self, task: Means) -> Index:
         """The variant with the largest success rate."""
         return jnp.argmax(task)
+
+    def exact_belief(self) -> "BernoulliBelief":
+        return BernoulliBelief(self)
+
+    def known_limits(self, error_prob: float | None, *, key: PRNGKey) -> Limits:
+        """The characteristic time in queries, each of which shows a whole batch."""
+        rates = sample_tasks(self, key)
+        times = jax.vmap(lambda rates: bernoulli_characteristic_time(rates).time)(rates)
+        return time_bounds(
+            times / self.batch_size, error_prob, finite_mean=self.min_gap > 0
+        )
+
+    def task_difficulty(self) -> Difficulty:
+        return gap_difficulty()
+
+    def arms(self) -> BernoulliArms:
+        return BernoulliArms(self.num_arms, self.batch_size)
+
+    def reward_noise(
+        self, first_outcome: Float[Array, "outcome"]
+    ) -> Float[Array, "arms"]:
+        """At most sqrt(visitors) / 2."""
+        largest = 0.5 * self.batch_size**0.5
+        return jnp.full(self.num_arms, largest, first_outcome.dtype)
+
+
+class SuccessCounts(eqx.Module):
+    """Successes and failures of each arm."""
+
+    successes: Float[Array, "arms"]
+    failures: Float[Array, "arms"]
+
+
+class BernoulliBelief(AbstractBelief):
+    """Which Bernoulli arm is best, under Beta priors and the minimum gap."""
+
+    family: BernoulliBandit
+
+    def init(self, first_outcome: Float[Array, "outcome"]) -> SuccessCounts:
+        nothing = jnp.zeros(self.family.num_arms, first_outcome.dtype)
+        return SuccessCounts(nothing, nothing)
+
+    def update(
+        self, state: SuccessCounts, query: Index, outcome: Float[Array, "outcome"]
+    ) -> SuccessCounts:
+        shown = jnp.arange(self.family.num_arms) == query
+        failed = self.family.batch_size - outcome[0]
+        return SuccessCounts(
+            state.successes + jnp.where(shown, outcome[0], 0.0),
+            state.failures + jnp.where(shown, failed, 0.0),
+        )
+
+    def log_posterior(self, state: SuccessCounts) -> Float[Array, "hypotheses"]:
+        return bernoulli_best_arm_log_posterior(
+            self.family.prior_successes + state.successes,
+            self.family.prior_failures + state.failures,
+            self.family.min_gap,
+            self._num_panels,
+        )
+
+    @property
+    def _num_panels(self) -> int:
+        """As `bernoulli_best_arm_log_posterior` says, for all visitors at one arm."""
+        visitors = self.family.horizon * self.family.batch_size
+        panels = min(max(16, math.ceil(32 * math.sqrt(visitors / 500))), 256)
+        smallest = min(self.family.prior_successes, self.family.prior_failures)
+        return panels if smallest >= 0.5 else 2 * panels
 
 
 @ft.cache

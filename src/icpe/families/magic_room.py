@@ -7,7 +7,8 @@ from jaxtyping import Array, Bool, Int
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.checks import check_at_least, check_between
-from icpe.core.family import AbstractTaskFamily, StepResult, TaskSpec, parameter
+from icpe.core.family import AbstractTaskFamily, StepResult, parameter
+from icpe.core.spec import TaskSpec
 
 Cell = Int[Array, "2"]
 
@@ -66,6 +67,8 @@ class MagicRoom(AbstractTaskFamily):
             hypothesis_names=("top door", "bottom door", "left door", "right door"),
             outcome_names=("x", "y", "first clue", "second clue", "reward"),
             question="Step {query}: where are you, and what do you see?",
+            reveals=True,
+            may_end=True,
         )
 
     def sample_task(self, *, key: PRNGKey) -> RoomTask:

@@ -5,7 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from icpe.core.errors import InvalidParameterError, UnknownNameError, did_you_mean
-from icpe.core.family import AbstractTaskFamily
+from icpe.core.family import (
+    AbstractTaskFamily,
+    parameter_names,
+    parameters,
+)
 
 _FACTORIES: dict[str, Callable[..., AbstractTaskFamily]] = {}
 
@@ -34,8 +38,8 @@ def make(name: str, **given: Any) -> AbstractTaskFamily:
         UnknownNameError: no such family, or a parameter it does not have.
         InvalidParameterError: a parameter has an impossible value.
     """
-    factory = get_factory(name)
-    allowed = parameter_fields(name)
+    factory: Any = get_factory(name)
+    allowed = [field.name for field in dataclasses.fields(factory) if field.init]
     for field in given:
         if field not in allowed:
             raise UnknownNameError(
@@ -63,7 +67,10 @@ def family_names() -> tuple[str, ...]:
 
 def parameter_fields(name: str) -> dict[str, dataclasses.Field]:
     """The parameters of a registered family by name."""
-    return {field.name: field for field in dataclasses.fields(get_factory(name))}  # pyright: ignore[reportArgumentType]
+    factory: Any = get_factory(name)
+    allowed = parameter_names(factory)
+    fields = dataclasses.fields(factory)
+    return {field.name: field for field in fields if field.name in allowed}
 
 
 def family_name(family: AbstractTaskFamily) -> str:
@@ -76,9 +83,8 @@ def family_name(family: AbstractTaskFamily) -> str:
 
 def describe(family: AbstractTaskFamily) -> str:
     """Name and parameters in one line, rare ones only where they are set."""
-    fields = dataclasses.fields(family)
-    values = {field.name: getattr(family, field.name) for field in fields}
-    return _in_one_line(family_name(family), _notable(fields, values))
+    notable = _notable(dataclasses.fields(family), parameters(family))
+    return _in_one_line(family_name(family), notable)
 
 
 def describe_record(name: str, parameters: Mapping[str, Any]) -> str:

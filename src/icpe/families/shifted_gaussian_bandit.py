@@ -5,17 +5,25 @@ import functools as ft
 
 import jax.numpy as jnp
 import jax.random as jr
+from jaxtyping import Array, Bool, Float
 from scipy.special import digamma, gammaln
 
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.checks import check_at_least, check_between
-from icpe.core.family import AbstractTaskFamily, StepResult, TaskSpec, parameter
-from icpe.families.bandits import UNUSED, GaussianBandit, Means
+from icpe.core.family import Difficulty, Limits, StepResult, parameter
+from icpe.core.history import History
+from icpe.core.spec import TaskSpec
+from icpe.families.bandit.arms import GaussianArms
+from icpe.families.bandit.bounds import gaussian_bounds, sample_tasks
+from icpe.families.bandit.family import AbstractBandit
+from icpe.families.bandit.rewards import Means
+from icpe.families.bandit.varying import UNUSED
+from icpe.families.gaussian_bandit import GaussianBandit
 
 _LARGEST_CONCENTRATION = 1e4
 
 
-class ShiftedGaussianBandit(AbstractTaskFamily):
+class ShiftedGaussianBandit(AbstractBandit):
     """A Gaussian bandit with means that are more evenly spaced than uniform ones.
 
     Sorted uniforms cut an interval into K + 1 spacings with the law Dirichlet(1..1).
@@ -94,12 +102,37 @@ class ShiftedGaussianBandit(AbstractTaskFamily):
     def step(
         self, state: None, query: Index, task: Means, *, key: PRNGKey
     ) -> StepResult:
-        """Draws a reward of the pulled arm."""
         return self.plain.step(state, query, task, key=key)
 
     def hypothesis(self, task: Means) -> Index:
-        """The best arm."""
         return self.plain.hypothesis(task)
+
+    def query_mask(
+        self, first_outcome: Float[Array, "outcome"], history: History
+    ) -> Bool[Array, "queries"]:
+        return self.plain.query_mask(first_outcome, history)
+
+    def known_limits(self, error_prob: float | None, *, key: PRNGKey) -> Limits:
+        """Bounds for methods that are correct on every task."""
+        # Top gaps of nearly 0 are so rare only if spacings are Dirichlet with a > 2.
+        return gaussian_bounds(
+            sample_tasks(self, key),
+            error_prob,
+            noise=self.noise,
+            min_gap=self.min_gap,
+            finite_mean=self.min_gap > 0 or self.concentration > 2,
+        )
+
+    def task_difficulty(self) -> Difficulty:
+        return self.plain.task_difficulty()
+
+    def arms(self) -> GaussianArms:
+        return self.plain.arms()
+
+    def reward_noise(
+        self, first_outcome: Float[Array, "outcome"]
+    ) -> Float[Array, "arms"]:
+        return self.plain.reward_noise(first_outcome)
 
 
 def _spacing_divergence(concentration: float, size: int) -> float:

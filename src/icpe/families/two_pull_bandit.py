@@ -1,18 +1,30 @@
 """A bandit whose law changes: the second pull of one arm tells everything."""
 
+import math
+
+import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
+from jax.scipy.special import entr
+from jaxtyping import Array, Float
 
-from icpe.core.arrays import Index, PRNGKey
+from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.belief import AbstractPredictiveBelief
 from icpe.core.checks import check_at_least, check_positive
 from icpe.core.family import (
     AbstractTaskFamily,
+    Limits,
     StepResult,
-    TaskSpec,
     parameter,
     plain_step,
 )
-from icpe.families.bandits import Means, arm_names
+from icpe.core.spec import TaskSpec
+from icpe.families.bandit.rewards import Means, RewardSums, arm_names
+from icpe.theory.gaussian_gap import best_arm_log_posterior
+from icpe.theory.gaussian_gap_gains import best_arm_information_gains, rewards_needed
+from icpe.theory.information_directed import two_pull_queries_without_arm_zero
+
+_NUM_NODES = 24
 
 
 class TwoPullBandit(AbstractTaskFamily):
@@ -37,7 +49,6 @@ class TwoPullBandit(AbstractTaskFamily):
 
     @property
     def spec(self) -> TaskSpec:
-        """A query pulls an arm; the hypotheses are the arms."""
         return TaskSpec(
             num_queries=self.num_arms,
             num_hypotheses=self.num_arms,
@@ -49,6 +60,8 @@ class TwoPullBandit(AbstractTaskFamily):
             hypothesis_names=arm_names(self.num_arms),
             outcome_names=("reward",),
             question="Pull {query}: what is the reward?",
+            reveals=False,
+            may_end=False,
         )
 
     def sample_task(self, *, key: PRNGKey) -> Means:
@@ -62,7 +75,6 @@ class TwoPullBandit(AbstractTaskFamily):
     def step(
         self, state: Index, query: Index, task: Means, *, key: PRNGKey
     ) -> StepResult:
-        """Draws a reward of the pulled arm."""
         pulls = state + (query == 0).astype(jnp.int32)
         pointer = (self.hypothesis(task) + 1).astype(jnp.float32) / self.num_arms
         reward = task[query] + self.noise * jr.normal(key)
@@ -76,3 +88,75 @@ class TwoPullBandit(AbstractTaskFamily):
     def hypothesis(self, task: Means) -> Index:
         """The best arm, which is never arm 0."""
         return 1 + jnp.argmax(task[1:])
+
+    def exact_belief(self) -> "TwoPullBelief":
+        return TwoPullBelief(self)
+
+    def known_limits(self, error_prob: float | None, *, key: PRNGKey) -> Limits:
+        """Two pulls of arm 0; and what is needed without any."""
+        known: Limits = {"mean_queries": 2.0, "max_queries": 2}
+        if error_prob is not None:
+            known["without_arm_zero_mean_queries"] = two_pull_queries_without_arm_zero(
+                self.num_arms, error_prob, self.noise
+            )
+        return known
+
+
+class TwoPullState(eqx.Module):
+    """The rewards of all arms, and the last of arm 0."""
+
+    rewards: RewardSums
+    last_of_zero: Scalar
+
+
+class TwoPullBelief(AbstractPredictiveBelief):
+    """That of a Gaussian bandit until arm 0 is pulled twice, then certainty."""
+
+    family: TwoPullBandit
+
+    def init(self, first_outcome: Float[Array, "outcome"]) -> TwoPullState:
+        nothing = RewardSums.none(self.family.num_arms, first_outcome.dtype)
+        return TwoPullState(nothing, jnp.zeros((), first_outcome.dtype))
+
+    def update(
+        self, state: TwoPullState, query: Index, outcome: Float[Array, "outcome"]
+    ) -> TwoPullState:
+        last = jnp.where(query == 0, outcome[0], state.last_of_zero)
+        return TwoPullState(state.rewards.add(query, outcome[0]), last)
+
+    def log_posterior(self, state: TwoPullState) -> Float[Array, "hypotheses"]:
+        """By one-dimensional quadrature, or what arm 0 said."""
+        arms = jnp.arange(self.family.num_arms)
+        regular = best_arm_log_posterior(
+            state.rewards.counts[1:],
+            state.rewards.sums[1:],
+            min_gap=0.0,
+            noise=self.family.noise,
+            mean_range=1.0,
+            num_nodes=_NUM_NODES,
+        )
+        pointed = jnp.round(state.last_of_zero * self.family.num_arms) - 1.0
+        pointed = jnp.clip(pointed, 1, self.family.num_arms - 1).astype(arms.dtype)
+        told = jnp.where(arms == pointed, 0.0, -jnp.inf)
+        return jnp.where(self._knows(state), told, jnp.append(-jnp.inf, regular))
+
+    def information_gains(self, state: TwoPullState) -> Float[Array, "queries"]:
+        """Nothing at the first pull of arm 0, everything at the second."""
+        noise = self.family.noise
+        regular = best_arm_information_gains(
+            state.rewards.counts[1:],
+            state.rewards.sums[1:],
+            min_gap=0.0,
+            noise=noise,
+            mean_range=1.0,
+            next_noise=max(noise, 1.0 / 64),
+            num_nodes=max(_NUM_NODES, min(math.ceil(1.5 / noise), 96)),
+            num_rewards=rewards_needed(noise, 1.0),
+        )
+        entropy = jnp.sum(entr(jnp.exp(self.log_posterior(state))))
+        of_zero = jnp.where(state.rewards.counts[0] == 1, entropy, 0.0)
+        gains = jnp.append(of_zero, regular)
+        return jnp.where(self._knows(state), 0.0, gains)
+
+    def _knows(self, state: TwoPullState):
+        return state.rewards.counts[0] >= 2

@@ -10,8 +10,8 @@ from jaxtyping import Array, Bool, Float, Int
 from icpe.core.arrays import Index, PRNGKey, PyTree, Scalar
 from icpe.core.episode import STOP
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import TaskSpec
 from icpe.core.request import OperatingPoint, Regime
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.learn.config import TrainConfig
@@ -48,16 +48,13 @@ class AbstractBehavior(AbstractExplorer, Generic[Inner]):
     def tell(
         self, state: PyTree, query: Index, outcome: Float[Array, "outcome"]
     ) -> PyTree:
-        """Passed on."""
         inner, exploration = state
         return self.explorer.tell(inner, query, outcome), exploration
 
     def recommend(self, state: PyTree) -> Index:
-        """Passed on."""
         return self.explorer.recommend(state[0])
 
     def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"] | None:
-        """Passed on."""
         return self.explorer.log_posterior(state[0])
 
 

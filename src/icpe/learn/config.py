@@ -2,20 +2,16 @@
 
 import dataclasses
 
-from icpe.core.checks import check_at_least, check_positive
+from icpe.core.checks import check_at_least, check_between, check_positive
 from icpe.core.errors import InvalidParameterError
-from icpe.core.family import TaskSpec
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainConfig:
-    """Configuration of the universal learner.
-
-    One iteration plays `batch_size` episodes, puts them into the replay, and makes
-    `updates_per_iteration` gradient steps on minibatches from it.
-    """
+class CommonConfig:
+    """What all learners have in common: the loop, the optimizer, the Transformers."""
 
     num_iterations: int = 3000
     """Iterations of play and update."""
@@ -25,20 +21,79 @@ class TrainConfig:
     """Episodes in a gradient step."""
     updates_per_iteration: int = 3
     """Gradient steps in an iteration."""
-    cropped_updates: int = 0
-    """How many of these look at the first crop_steps steps of episodes alone."""
-    crop_steps: int = 16
-    """Steps in a cropped update; most episodes are much shorter than the horizon."""
     replay_size: int = 32768
     """Episodes kept for replay; a multiple of batch_size."""
-    warmup_iterations: int = 300
-    """First iterations, with random queries and no stopping."""
     learning_rate: float = 5e-4
     """Peak step size of Adam."""
     decay_fraction: float = 0.4
     """Last part of training, over which the step size falls to a fiftieth."""
     max_grad_norm: float = 1.0
     """Largest global norm of each network's gradient."""
+    width: int = 128
+    """Width of the Transformers."""
+    num_layers: int = 3
+    """Blocks in each Transformer."""
+    num_heads: int = 4
+    """Attention heads in a block."""
+    num_kv_heads: int = 1
+    """Heads of keys and values, shared by groups of attention heads."""
+    bfloat16: bool = False
+    """Multiply matrices in bfloat16."""
+    log_every: int = 50
+    """Iterations in one compiled chunk, between two lines of the log."""
+    seed: int = 0
+    """Seed of everything random in training."""
+
+    def __post_init__(self):
+        for name in (
+            "num_iterations",
+            "batch_size",
+            "minibatch_size",
+            "updates_per_iteration",
+            "replay_size",
+            "log_every",
+        ):
+            check_at_least(name, getattr(self, name), 1)
+        check_positive("learning_rate", self.learning_rate)
+        check_positive("max_grad_norm", self.max_grad_norm)
+        check_between("decay_fraction", self.decay_fraction, 0.0, 1.0)
+        if self.replay_size % self.batch_size:
+            raise InvalidParameterError(
+                f"replay_size must be a multiple of batch_size {self.batch_size}; "
+                f"got {self.replay_size}."
+            )
+
+    @property
+    def transformer(self) -> TransformerConfig:
+        """The Transformers' part of the configuration."""
+        return TransformerConfig(
+            width=self.width,
+            num_layers=self.num_layers,
+            num_heads=self.num_heads,
+            num_kv_heads=self.num_kv_heads,
+            bfloat16=self.bfloat16,
+        )
+
+    @property
+    def num_updates(self) -> int:
+        """Gradient steps in the whole training."""
+        return self.num_iterations * self.updates_per_iteration
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig(CommonConfig):
+    """Configuration of the universal learner.
+
+    One iteration plays `batch_size` episodes, puts them into the replay, and makes
+    `updates_per_iteration` gradient steps on minibatches from it.
+    """
+
+    cropped_updates: int = 0
+    """How many of these look at the first crop_steps steps of episodes alone."""
+    crop_steps: int = 16
+    """Steps in a cropped update; most episodes are much shorter than the horizon."""
+    warmup_iterations: int = 300
+    """First iterations, with random queries and no stopping."""
     trace_decay: float = 0.9
     """Lambda of the Watkins returns."""
     advantage_learning: float = 0.9
@@ -63,16 +118,6 @@ class TrainConfig:
     """Smallest price trained for; 0 means 0.2 / horizon."""
     max_price: float = 0.2
     """Largest price trained for."""
-    width: int = 128
-    """Width of the Transformers."""
-    num_layers: int = 3
-    """Blocks in each Transformer."""
-    num_heads: int = 4
-    """Attention heads in a block."""
-    num_kv_heads: int = 1
-    """Heads of keys and values, shared by groups of attention heads."""
-    bfloat16: bool = False
-    """Multiply matrices in bfloat16."""
     summary: bool = True
     """Give tokens the counts and mean outcomes of the queries so far."""
     belief: bool = False
@@ -85,23 +130,16 @@ class TrainConfig:
     tied_head: bool = False
     """Judge all queries by one network on what is known of each as well, for families
     whose queries are things of one kind."""
-    log_every: int = 50
-    """Iterations in one compiled chunk, between two lines of the log."""
-    seed: int = 0
-    """Seed of everything random in training."""
 
     def __post_init__(self):
-        for name in _COUNTS:
-            check_at_least(name, getattr(self, name), 1)
+        super().__post_init__()
+        check_at_least("crop_steps", self.crop_steps, 1)
         check_at_least("warmup_iterations", self.warmup_iterations, 0)
         check_at_least("min_price", self.min_price, 0.0)
-        for name in ("learning_rate", "max_grad_norm", "max_price", "target_rate"):
+        for name in ("max_price", "target_rate"):
             check_positive(name, getattr(self, name))
         for name in _FRACTIONS:
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise InvalidParameterError(
-                    f"{name} must lie in [0, 1]; got {getattr(self, name)}."
-                )
+            check_between(name, getattr(self, name), 0.0, 1.0)
         if not 0.0 <= self.advantage_learning < 1.0:
             raise InvalidParameterError(
                 "advantage_learning must be at least 0 and less than 1; "
@@ -111,11 +149,6 @@ class TrainConfig:
             raise InvalidParameterError(
                 "exploration_low and exploration_high must satisfy 0 < low <= high < "
                 f"1; got {self.exploration_low} and {self.exploration_high}."
-            )
-        if self.replay_size % self.batch_size:
-            raise InvalidParameterError(
-                f"replay_size must be a multiple of batch_size {self.batch_size}; "
-                f"got {self.replay_size}."
             )
         if not 0 <= self.cropped_updates < self.updates_per_iteration:
             raise InvalidParameterError(
@@ -133,38 +166,20 @@ class TrainConfig:
     @property
     def net_config(self) -> NetConfig:
         """The networks' part of the configuration."""
-        transformer = TransformerConfig(
-            width=self.width,
-            num_layers=self.num_layers,
-            num_heads=self.num_heads,
-            num_kv_heads=self.num_kv_heads,
-            bfloat16=self.bfloat16,
-        )
         return NetConfig(
-            transformer, self.summary, self.belief, self.entry_summary, self.tied_head
+            self.transformer,
+            self.summary,
+            self.belief,
+            self.entry_summary,
+            self.tied_head,
         )
 
     def prices(self, spec: TaskSpec) -> PriceRange:
         """The trained price range for a family."""
         return PriceRange(self.min_price or 0.2 / spec.horizon, self.max_price)
 
-    @property
-    def num_updates(self) -> int:
-        """Gradient steps in the whole training."""
-        return self.num_iterations * self.updates_per_iteration
 
-
-_COUNTS = (
-    "num_iterations",
-    "batch_size",
-    "minibatch_size",
-    "updates_per_iteration",
-    "replay_size",
-    "crop_steps",
-    "log_every",
-)
 _FRACTIONS = (
-    "decay_fraction",
     "trace_decay",
     "exploration_anneal",
     "high_rank_exploration",

@@ -5,7 +5,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,10 +17,13 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from icpe.core.arrays import PyTree
 from icpe.core.errors import InvalidParameterError, TrainingDivergedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
+from icpe.learn.config import TrainConfig
+from icpe.learn.learner import UniversalLearner
 from icpe.learn.learners import (
     AnyConfig,
     AnyLearner,
@@ -52,6 +55,12 @@ class FitOptions:
     resume: bool = False
     time_limit: float = math.inf
     metrics: Path | None = None
+
+    def __post_init__(self):
+        for name in ("checkpoint", "metrics"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, Path(given))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,14 +100,14 @@ def fit(
         is_enough: called after every chunk with the iterations done and the networks
             that would ship, which it must not keep; training is complete when it
             says so.
-        progress: hears about every chunk.
+        progress: receives every chunk.
 
     Raises:
         TrainingDivergedError: a loss became NaN or infinite; the last checkpoint is
             the last good state.
         CheckpointError: the checkpoint to resume from is damaged or another one's.
     """
-    learner = make_learner(family, config, device_mesh(config))
+    learner = make_learner(family.with_data(), config, device_mesh(config))
     return fit_learner(
         learner,
         options,
@@ -154,8 +163,45 @@ def fit_learner(
     return FitResult(nets, int(state.iteration), clock.seconds, stopped)
 
 
+def fit_side_by_side(
+    family: AbstractTaskFamily,
+    config: TrainConfig,
+    seeds: Sequence[int],
+    options: FitOptions | None = None,
+    *,
+    progress: AbstractProgress | None = None,
+) -> list[FitResult]:
+    """Trains an explorer for each seed; see `fit`.
+
+    Every result has the seconds that all of them took together.
+
+    Args:
+        family: the family.
+        config: what is trained; its own seed is not used.
+        seeds: the seeds.
+        options: how the training is run, with one checkpoint for all seeds.
+        progress: receives every chunk.
+
+    Raises:
+        InvalidParameterError: there are no seeds, or one of them twice.
+        TrainingDivergedError: a loss became NaN or infinite for some seed.
+        CheckpointError: the checkpoint to resume from is damaged or another one's.
+    """
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise InvalidParameterError(
+            f"seeds must name at least one seed, and none twice; got {list(seeds)}."
+        )
+    config = dataclasses.replace(config, seed=seeds[0])
+    learner = UniversalLearner(family.with_data(), config, device_mesh(config))
+    together = SideBySide(learner, tuple(seeds))
+    result = fit_learner(together, options, progress=progress)
+    arrays, static = eqx.partition(result.nets, eqx.is_array)
+    rows = [jax.tree.map(lambda leaf, i=i: leaf[i], arrays) for i in range(len(seeds))]
+    return [dataclasses.replace(result, nets=eqx.combine(r, static)) for r in rows]
+
+
 def device_mesh(config: AnyConfig) -> Mesh:
-    """All devices in a row, over which episodes are laid out."""
+    """All devices in a row, over which episodes are sharded."""
     devices = np.asarray(jax.devices())
     for name in ("batch_size", "minibatch_size"):
         if getattr(config, name) % len(devices):
@@ -173,7 +219,7 @@ def _shipped(learner: AnyLearner, state: AnyState) -> AnyNets:
 def _first_state(
     learner: AnyLearner, options: FitOptions, start_from: AnyNets | None
 ) -> tuple[AnyState, float]:
-    # A copy, since the first chunk takes the arrays it is given for itself.
+    # A copy, since the first chunk donates what it is given.
     nets = jax.tree.map(jnp.copy, start_from)
     key = jr.key(learner.config.seed)
     init = eqx.filter_jit(cast(Any, learner).init)  # its networks are those given
@@ -193,34 +239,45 @@ def _first_state(
 
 
 def placed(learner: AnyLearner, state: AnyState) -> AnyState:
-    """The state, laid out over the devices as every chunk leaves it."""
+    """The state, replicated over the devices as every chunk leaves it."""
     arrays, static = eqx.partition(state, eqx.is_array)
     return eqx.combine(jax.device_put(arrays, _everywhere(learner)), static)
 
 
 def _everywhere(learner: AnyLearner) -> NamedSharding:
-    """How the state lies before and after every chunk, so that all are one program."""
+    """The sharding of the state before and after every chunk: replicated."""
     assert learner.mesh is not None
     return NamedSharding(learner.mesh, PartitionSpec())
 
 
-@eqx.filter_jit(donate="all-except-first")
 def run_chunk(
     learner: AnyLearner, state: AnyState, size: int
 ) -> tuple[AnyState, AnyMetrics]:
-    """`size` iterations as one program; metrics are averaged over them.
+    """`size` iterations, of one program for all sizes; metrics are averaged over them.
 
-    It takes the arrays of the state it is given for itself.
+    Donates `state`.
     """
+    return _run_chunk(learner, state, jnp.asarray(size, jnp.int32))
+
+
+@eqx.filter_jit(donate="all-except-first")
+def _run_chunk(learner, state, size) -> tuple[AnyState, AnyMetrics]:
     arrays, static = eqx.partition(state, eqx.is_array)
 
-    def iterate(arrays, _):
+    def iterate(arrays) -> tuple[PyTree, AnyMetrics]:
         state, metrics = learner.step(eqx.combine(arrays, static))
         return eqx.filter(state, eqx.is_array), metrics
 
-    arrays, metrics = lax.scan(iterate, arrays, None, length=size)
+    def accumulate(_, carry):
+        arrays, total = carry
+        arrays, metrics = iterate(arrays)
+        return arrays, jax.tree.map(jnp.add, total, metrics)
+
+    _, shapes = eqx.filter_eval_shape(iterate, arrays)
+    zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    arrays, total = lax.fori_loop(0, size, accumulate, (arrays, zero))
     arrays = lax.with_sharding_constraint(arrays, _everywhere(learner))
-    return eqx.combine(arrays, static), jax.tree.map(jnp.mean, metrics)
+    return eqx.combine(arrays, static), jax.tree.map(lambda sum: sum / size, total)
 
 
 def _values(metrics: AnyMetrics) -> dict[str, float]:
@@ -292,7 +349,7 @@ class _Clock:
 
 
 class _Interrupts:
-    """Turns the first Ctrl-C into a wish to stop after the chunk in flight."""
+    """Turns the first Ctrl-C into a stop request after the chunk in flight."""
 
     reason: str | None = None
 

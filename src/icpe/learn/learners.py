@@ -6,10 +6,10 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import PaperNets
 from icpe.learn.config import TrainConfig
+from icpe.learn.learner import LearnerState, Metrics, UniversalLearner
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.learner import PaperLearner, PaperLearnerState, PaperMetrics
 from icpe.learn.side_by_side import SideBySide
-from icpe.learn.universal import LearnerState, Metrics, UniversalLearner
 
 AnyConfig = TrainConfig | PaperConfig
 AnyLearner = UniversalLearner | PaperLearner | SideBySide

@@ -8,9 +8,10 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import PRNGKey
-from icpe.core.episode import StopReason
+from icpe.core.episode import StopReason, asked_along
 from icpe.core.history import History
 from icpe.core.request import OperatingPoint
+from icpe.core.spec import TaskSpec
 from icpe.play.rollout import Transcript
 
 
@@ -31,11 +32,13 @@ class Experience(eqx.Module):
     query_masks: Bool[Array, "*episodes steps+1 queries"] | None
 
     @staticmethod
-    def of(transcript: Transcript, points: OperatingPoint) -> "Experience":
+    def of(
+        transcript: Transcript, points: OperatingPoint, num_queries: int
+    ) -> "Experience":
         """The experience in a transcript and what was asked of its episodes."""
         history, ending = transcript.history, transcript.ending
         return Experience(
-            queries=history.queries.astype(jnp.int16),
+            queries=history.queries.astype(_integer_type(num_queries)),
             outcomes=history.outcomes,
             length=history.length,
             terminated=ending.stop_reason == StopReason.TERMINATED,
@@ -58,6 +61,14 @@ class Experience(eqx.Module):
             max_queries=self.max_queries,
             query_masks=None if masks is None else masks[..., : num_steps + 1, :],
         )
+
+    def allowed(self, spec: TaskSpec) -> Bool[Array, "positions queries"] | None:
+        """What may be asked at each position of one episode; None: every query."""
+        masks = self.query_masks
+        if not spec.ask_once:
+            return masks
+        asked = asked_along(self.queries.astype(jnp.int32), spec.num_queries)
+        return ~asked if masks is None else masks & ~asked
 
     @property
     def history(self) -> History:
@@ -100,3 +111,8 @@ class Replay(eqx.Module):
         filled = jnp.minimum(self.added, self.capacity)
         index = jr.randint(key, (size,), 0, filled)
         return jax.tree.map(lambda ring: ring[index], self.episodes)
+
+
+def _integer_type(num_queries: int):
+    """The smallest signed type that holds every query and `STOP`."""
+    return jnp.int16 if num_queries <= jnp.iinfo(jnp.int16).max else jnp.int32

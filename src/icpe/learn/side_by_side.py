@@ -15,7 +15,7 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
-from icpe.learn.universal import LearnerState, Metrics, UniversalLearner
+from icpe.learn.learner import LearnerState, Metrics, UniversalLearner
 
 
 class SideBySide(eqx.Module):

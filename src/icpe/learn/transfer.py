@@ -8,7 +8,7 @@ import jax
 import jax.random as jr
 
 from icpe.core.errors import UnsupportedError
-from icpe.core.family import TaskSpec
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
 

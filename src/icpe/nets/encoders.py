@@ -1,4 +1,4 @@
-"""How an outcome becomes part of a token; a replaceable part of the networks."""
+"""How an outcome becomes part of a token."""
 
 import abc
 
@@ -32,7 +32,6 @@ class LinearEncoder(AbstractOutcomeEncoder):
         self.layer = Linear(outcome_size, width, key=key)
 
     def __call__(self, outcome: Float[Array, "outcome"]) -> Float[Array, "width"]:
-        """W x + b."""
         return self.layer(outcome)
 
 
@@ -48,5 +47,4 @@ class PatchEncoder(AbstractOutcomeEncoder):
         self.contract = Linear(2 * width, width, key=contract_key)
 
     def __call__(self, outcome: Float[Array, "outcome"]) -> Float[Array, "width"]:
-        """W' gelu(W x + b) + b'."""
         return self.contract(jax.nn.gelu(self.expand(outcome)))

@@ -94,7 +94,6 @@ class Comparison(eqx.Module):
         self.mix = Linear(size, size, key=mix_key)
 
     def __call__(self, x: Hidden) -> Hidden:
-        """One residual step."""
         weights = jax.nn.softmax(jax.vmap(self.attention)(x), axis=0)
         views = jnp.einsum("qv,qs->vs", weights, x, precision="highest")
         compared = jax.vmap(self.mix)(x) + self.views(views.reshape(-1))[None]

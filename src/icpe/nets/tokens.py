@@ -72,7 +72,6 @@ class Summary(AbstractSummary):
 
     @classmethod
     def empty(cls, num_queries: int, outcome_size: int) -> "Summary":
-        """Nothing seen yet."""
         return Summary(jnp.zeros(num_queries), jnp.zeros((num_queries, outcome_size)))
 
     @classmethod
@@ -81,7 +80,6 @@ class Summary(AbstractSummary):
         queries: Float[Array, "tokens queries"],
         outcomes: Float[Array, "tokens outcome"],
     ) -> "Summary":
-        """Running counts and sums."""
         return cls(
             counts=jnp.cumsum(queries, axis=0),
             sums=jnp.cumsum(queries[:, :, None] * outcomes[:, None, :], axis=0),
@@ -90,7 +88,6 @@ class Summary(AbstractSummary):
     def add(
         self, query: Float[Array, "queries"], outcome: Float[Array, "outcome"]
     ) -> "Summary":
-        """Counts one more query."""
         sums = self.sums + query[:, None] * outcome[None]
         return Summary(self.counts + query, sums)
 
@@ -124,7 +121,6 @@ class EntrySummary(AbstractSummary):
 
     @classmethod
     def empty(cls, num_queries: int, outcome_size: int) -> "EntrySummary":
-        """Nothing seen yet."""
         nothing = jnp.zeros(outcome_size // 2)
         return EntrySummary(jnp.zeros(num_queries), nothing, nothing)
 
@@ -134,7 +130,6 @@ class EntrySummary(AbstractSummary):
         queries: Float[Array, "tokens queries"],
         outcomes: Float[Array, "tokens outcome"],
     ) -> "EntrySummary":
-        """Running counts and sums."""
         entries = outcomes * jnp.sum(queries, axis=1, keepdims=True)
         sums, revealed = jnp.split(jnp.cumsum(entries, axis=0), 2, axis=1)
         return cls(jnp.cumsum(queries, axis=0), revealed, sums)

@@ -51,12 +51,10 @@ class TransformerConfig:
 
     @property
     def head_size(self) -> int:
-        """Size of one head."""
         return self.width // self.num_heads
 
     @property
     def compute_dtype(self):
-        """The dtype of matrix products."""
         return jnp.bfloat16 if self.bfloat16 else jnp.float32
 
     def padded(self, num_tokens: int) -> int:
@@ -65,7 +63,7 @@ class TransformerConfig:
         Flash attention takes multiples of 8; whoever pads the tokens before they are
         embedded spares the copy.
         """
-        flash = _has_flash_attention(self.compute_dtype)
+        flash = _has_flash_attention(self.compute_dtype, self.head_size)
         return num_tokens + -num_tokens % 8 if flash else num_tokens
 
 
@@ -211,7 +209,7 @@ class CausalTransformer(eqx.Module):
 
 def _attend_all(heads: Heads) -> Float[Array, "tokens heads head"]:
     """Causal attention of every token, by a flash kernel where there is one."""
-    if _has_flash_attention(heads.query.dtype):
+    if _has_flash_attention(heads.query.dtype, heads.query.shape[-1]):
         query, key, value = heads.query[None], heads.key[None], heads.value[None]
         return jax.nn.dot_product_attention(
             query, key, value, is_causal=True, implementation="cudnn"
@@ -222,9 +220,13 @@ def _attend_all(heads: Heads) -> Float[Array, "tokens heads head"]:
         )
 
 
-def _has_flash_attention(dtype) -> bool:
-    """Whether attention runs in one kernel, whose tokens come in multiples of 8."""
-    return jax.default_backend() == "gpu" and dtype == jnp.bfloat16
+def _has_flash_attention(dtype, head_size: int) -> bool:
+    """Whether attention runs in one kernel, whose tokens come in multiples of 8.
+
+    So must the entries of a head.
+    """
+    fits = dtype == jnp.bfloat16 and head_size % 8 == 0
+    return fits and jax.default_backend() == "gpu"
 
 
 def _attend_one(

@@ -18,7 +18,13 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from icpe.core.arrays import PyTree
-from icpe.core.episode import STOP, StopReason
+from icpe.core.episode import (
+    STOP,
+    StopReason,
+    allowed_queries,
+    none_asked,
+    why_ended,
+)
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily, StepResult
 from icpe.core.memory import Growing, Scratch, StepCount
@@ -32,14 +38,14 @@ _SMALLEST_BATCH = 128
 Segments = list[tuple[int, int]]
 
 
-class Given(eqx.Module):
+class EpisodeInputs(eqx.Module):
     """What stays the same throughout each episode."""
 
     tasks: PyTree
     world_keys: Key[Array, "episodes"]
     own_keys: Key[Array, "episodes"]
     caps: Int[Array, "episodes"]
-    cap_reason: Int[Array, "episodes"]
+    is_budget: Bool[Array, "episodes"]
 
 
 class Carry(eqx.Module):
@@ -52,6 +58,7 @@ class Carry(eqx.Module):
     queries: Int[Array, "episodes steps"]
     outcomes: Float[Array, "episodes steps+1 outcome"]
     query_masks: Bool[Array, "episodes steps+1 queries"] | None
+    asked: Bool[Array, "episodes queries"] | None
     cost: Float[Array, "episodes"]
 
     @property
@@ -115,10 +122,13 @@ class LockStep:
             queries=jnp.full((num_episodes, spec.horizon), STOP, jnp.int32),
             outcomes=outcomes,
             query_masks=masks,
+            asked=none_asked(spec, num_episodes),
             cost=jnp.zeros(num_episodes),
         )
 
-    def play_all(self, given: Given, carry: Carry, *, full_length: bool) -> Carry:
+    def play_all(
+        self, given: EpisodeInputs, carry: Carry, *, full_length: bool
+    ) -> Carry:
         """Plays every episode to its end."""
         segments = _segments(self.family.spec.horizon)
         if not full_length:
@@ -130,7 +140,7 @@ class LockStep:
             )
         return carry
 
-    def _play(self, given: Given, carry: Carry, segments: Segments) -> Carry:
+    def _play(self, given: EpisodeInputs, carry: Carry, segments: Segments) -> Carry:
         """Plays to the end, the later segments in smaller batches where that pays."""
         (_, stop), *later = segments
         carry = lax.while_loop(
@@ -146,7 +156,7 @@ class LockStep:
         return self._play_running(given, carry, later, size)
 
     def _play_running(
-        self, given: Given, carry: Carry, segments: Segments, size: int
+        self, given: EpisodeInputs, carry: Carry, segments: Segments, size: int
     ) -> Carry:
         """Plays the episodes that still run to their end, so many at a time.
 
@@ -177,13 +187,14 @@ class LockStep:
         )
         return carry
 
-    def _advance(self, given: Given, carry: Carry) -> Carry:
+    def _advance(self, given: EpisodeInputs, carry: Carry) -> Carry:
         """One step of all episodes; those that have ended stay as they are."""
         t, family = carry.step, self.family
-        mask = carry.world.query_mask
+        mask = allowed_queries(carry.world.query_mask, carry.asked)
         query = self.ask(carry.explorer, mask, _fold_each(given.own_keys, t))
-        reason = jnp.where(query == STOP, StopReason.EXPLORER, StopReason.RUNNING)
-        reason = jnp.where(jnp.any(mask, 1), reason, StopReason.NO_QUERY)
+        reason = self._why_ended(
+            given, t, can_ask=jnp.any(mask, axis=1), stops=query == STOP
+        )
         reason = jnp.where(carry.running, reason, carry.stop_reason)
 
         made = reason == StopReason.RUNNING
@@ -192,13 +203,16 @@ class LockStep:
             lambda state, query, task, key: family.step(state, query, task, key=key)
         )(carry.world.state, query, given.tasks, _fold_each(given.world_keys, t + 1))
         told = self.tell(carry.explorer, query, world.outcome)
-        reason = jnp.where(made & (t + 1 >= given.caps), given.cap_reason, reason)
-        reason = jnp.where(made & world.terminated, StopReason.TERMINATED, reason)
+        after = self._why_ended(given, t + 1, terminated=world.terminated)
+        asked = carry.asked
+        if asked is not None:
+            now = jnp.arange(family.spec.num_queries)[None] == query[:, None]
+            asked = asked | (now & made[:, None])
         return Carry(
             step=t + 1,
             world=world,
             explorer=_keep_ended(made, told, carry.explorer),
-            stop_reason=reason,
+            stop_reason=jnp.where(made, after, reason),
             queries=carry.queries.at[:, t].set(jnp.where(made, query, STOP)),
             outcomes=carry.outcomes.at[:, t + 1].set(
                 jnp.where(made[:, None], world.outcome, 0.0)
@@ -206,7 +220,28 @@ class LockStep:
             query_masks=None
             if carry.query_masks is None
             else carry.query_masks.at[:, t + 1].set(world.query_mask | ~made[:, None]),
+            asked=asked,
             cost=carry.cost + jnp.where(made, family.spec.cost_array[query], 0.0),
+        )
+
+    def _why_ended(
+        self,
+        given: EpisodeInputs,
+        num_queries: Int[Array, ""],
+        *,
+        terminated: Bool[Array, "episodes"] | None = None,
+        can_ask: Bool[Array, "episodes"] | None = None,
+        stops: Bool[Array, "episodes"] | None = None,
+    ) -> Int[Array, "episodes"]:
+        """The rules of an episode, as far as is known at the time."""
+        no = jnp.zeros_like(given.is_budget)
+        return why_ended(
+            terminated=no if terminated is None else terminated,
+            num_queries=jnp.broadcast_to(num_queries, given.caps.shape),
+            cap=given.caps,
+            is_budget=given.is_budget,
+            can_ask=~no if can_ask is None else can_ask,
+            stops=no if stops is None else stops,
         )
 
 
@@ -286,6 +321,7 @@ def _world_and_record(carry: Carry) -> tuple:
         carry.queries,
         carry.outcomes,
         carry.query_masks,
+        carry.asked,
         carry.cost,
     )
 

@@ -12,12 +12,12 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from icpe.core.arrays import PRNGKey, PyTree
 from icpe.core.checks import check_at_least
-from icpe.core.episode import STOP, StopReason
+from icpe.core.episode import STOP
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
-from icpe.core.request import OperatingPoint, Regime
-from icpe.play.lock_step import Given, LockStep
+from icpe.core.request import OperatingPoint
+from icpe.play.lock_step import EpisodeInputs, LockStep
 
 
 class Ending(eqx.Module):
@@ -44,7 +44,8 @@ class Transcript(eqx.Module):
     """A batch of whole episodes: what was asked and seen, and how it ended.
 
     `history` has a leading axis `episodes`. `query_masks[:, t]` are the queries that
-    were allowed at step t, all True after the end; None for families that never mask.
+    the family allowed at step t, all True after the end; None for families that never
+    mask. That each query may be made once is not in them: `queries` tell.
     """
 
     history: History
@@ -84,13 +85,13 @@ def rollout(
         tasks, world_keys
     )
     caps = jnp.broadcast_to(operating_point.max_queries, (num_episodes,))
-    cap_reason = _reason_at_cap(operating_point, caps, family.spec.horizon)
-    given = Given(
+    is_budget = operating_point.is_budget(family.spec.horizon)
+    given = EpisodeInputs(
         tasks,
         world_keys,
         own_keys,
         caps,
-        jnp.broadcast_to(cap_reason, (num_episodes,)),
+        jnp.broadcast_to(is_budget, (num_episodes,)),
     )
     lock_step = LockStep(explorer, family, operating_point)
     carry = lock_step.begin(operating_point, world, num_episodes)
@@ -108,16 +109,6 @@ def rollout(
             log_posterior=lock_step.log_posterior(carry.explorer),
         ),
     )
-
-
-def _reason_at_cap(
-    operating_point: OperatingPoint, caps: Int[Array, "episodes"], horizon: int
-) -> Int[Array, "episodes"]:
-    """A budget that was asked for is used up; the horizon forces an answer."""
-    fixed = operating_point.regime is Regime.BUDGET
-    if operating_point.regime is Regime.MIXED:
-        fixed = operating_point.price == 0
-    return jnp.where((caps < horizon) | fixed, StopReason.BUDGET, StopReason.HORIZON)
 
 
 def _parts(keys: Key[Array, "episodes"]) -> Key[Array, "3 episodes"]:
@@ -165,6 +156,7 @@ def rollout_chunks(
     numpy arrays; the last chunk is cut to the number of episodes asked for.
     """
     check_at_least("num_episodes", num_episodes, 1)
+    family = family.with_data()
     size = chunk_size or default_chunk_size(explorer, family, operating_point)
     size = min(size, num_episodes)
     for first in range(0, num_episodes, size):

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from icpe.core.family import AbstractTaskFamily
-from icpe.families.bandits import GaussianBandit
-from icpe.families.search import BinarySearch
+from icpe.families.binary_search import BinarySearch
+from icpe.families.gaussian_bandit import GaussianBandit
 from icpe.learn.config import TrainConfig
 from icpe.studies.measures import Evaluation, Trained
 from icpe.studies.models import Model

@@ -1,7 +1,7 @@
 """Binary search: does the explorer find the optimum by itself?"""
 
 from icpe.evaluate.plots import Figure
-from icpe.families.search import BinarySearch
+from icpe.families.binary_search import BinarySearch
 from icpe.studies import paper_values
 from icpe.studies.figures import Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Optimum, Trained, at, value_at

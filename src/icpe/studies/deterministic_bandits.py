@@ -3,7 +3,7 @@
 import dataclasses
 
 from icpe.evaluate.plots import Figure
-from icpe.families.bandits import DeterministicBandit
+from icpe.families.deterministic_bandit import DeterministicBandit
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, value_at

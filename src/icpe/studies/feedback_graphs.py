@@ -4,7 +4,7 @@ import dataclasses
 import functools as ft
 
 from icpe.evaluate.plots import Figure
-from icpe.families.feedback_graph.law import FeedbackGraph
+from icpe.families.feedback_graph import FeedbackGraph
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Trained, value_at

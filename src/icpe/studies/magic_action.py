@@ -8,7 +8,7 @@ from icpe.artifact import Artifact
 from icpe.core.family import AbstractTaskFamily
 from icpe.evaluate.plots import Figure
 from icpe.evaluate.regret import cumulative_regret
-from icpe.families.magic_action.law import MagicAction
+from icpe.families.magic_action import MagicAction
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, Series, line, named, panels_figure
 from icpe.studies.measures import (

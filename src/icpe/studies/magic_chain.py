@@ -8,7 +8,7 @@ import numpy as np
 
 from icpe.evaluate.limits import limits
 from icpe.evaluate.plots import Figure
-from icpe.families.magic_chain.law import MagicChain
+from icpe.families.magic_chain import MagicChain
 from icpe.studies import paper_values
 from icpe.studies.figures import Panel, line, named, panels_figure
 from icpe.studies.measures import Baseline, Evaluation, Trained, Wrapped, value_at

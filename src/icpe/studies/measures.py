@@ -8,9 +8,11 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact import Artifact
+from icpe.artifact.serving import Contender, serve
 from icpe.core.errors import OperatingPointError
 from icpe.core.family import AbstractTaskFamily
-from icpe.evaluate.benchmark import Contender, Request, evaluate
+from icpe.core.request import Request
+from icpe.evaluate.benchmark import measure
 from icpe.evaluate.limits import limits
 from icpe.evaluate.report import Report
 from icpe.explorers import make_explorer
@@ -40,7 +42,6 @@ class Baseline:
     made_for: AbstractTaskFamily | None = None
 
     def build(self, family: AbstractTaskFamily, bench: Bench) -> Contender:
-        """Makes the explorer."""
         family = family if self.made_for is None else self.made_for
         return make_explorer(self.name, family, **dict(self.parameters))
 
@@ -57,7 +58,6 @@ class Trained:
     part: AbstractTaskFamily | None = None
 
     def build(self, family: AbstractTaskFamily, bench: Bench) -> Contender:
-        """Trains it if need be."""
         if self.part is None:
             return bench.artifact(self.model)
         return bench.calibrated(self.model, self.part)
@@ -72,11 +72,10 @@ class Wrapped:
     error_prob: float | None = None
 
     def build(self, family: AbstractTaskFamily, bench: Bench) -> Contender:
-        """Builds both."""
         inner, point = self.inner.build(family, bench), None
         if self.error_prob is not None:
             request = Request(error_prob=self.error_prob)
-            point = request.put_to(inner, family).operating_point
+            point = serve(inner, request, family).operating_point
         explorer = inner.explorer if isinstance(inner, Artifact) else inner
         return wrap_explorer(self.wrapper, explorer, family, point)
 
@@ -175,19 +174,15 @@ class _Play:
         }
 
     def _report(self, request: Request) -> Report:
-        (report,) = evaluate(
-            {"it": self._contender},
-            self._measure.family,
-            **dataclasses.asdict(request),
-            episodes=self._measure.episodes,
-            seed=self._seed,
-            progress=self._bench.progress,
+        family, episodes = self._measure.family, self._measure.episodes
+        player = serve(self._contender, request, family)
+        return measure(
+            "it", player, request, family, episodes, self._seed, self._bench.progress
         )
-        return report
 
     def transcripts(self, request: Request) -> list[Transcript]:
         """The same episodes again, step by step."""
-        player = request.put_to(self._contender, self._measure.family)
+        player = serve(self._contender, request, self._measure.family)
         return list(
             rollout_chunks(
                 player.explorer,
@@ -217,7 +212,7 @@ class _Play:
         allocation = measure_allocation(
             self._contender,
             self._measure.family,
-            **dataclasses.asdict(request),
+            request,
             episodes=self._measure.episodes,
             seed=self._seed,
         )

@@ -7,12 +7,13 @@ import jax.random as jr
 import numpy as np
 
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.request import Request
 from icpe.evaluate.plots import Figure
 from icpe.studies.figures import LOOKS, Panel, Series, named, panels_figure
 from icpe.studies.measures import AnyExplorer, Baseline
 from icpe.studies.models import Bench
-from icpe.studies.statistics.nested import sample_tasks
 from icpe.studies.statistics.policy import inverse_gap_proportions, policy_statistics
+from icpe.studies.statistics.tasks import sample_tasks
 from icpe.studies.stochastic_bandits import (
     ERROR_PROB,
     among_others,
@@ -47,9 +48,9 @@ class PolicyMeasure(AbstractMeasure):
         found = policy_statistics(
             self.explorer.build(self.family, bench),
             self.family,
+            Request(error_prob=self.error_prob),
             task=task,
             trajectories=self.trajectories,
-            error_prob=self.error_prob,
             proportions=inverse_gap_proportions,
             seed=seed,
         )

@@ -15,14 +15,14 @@ from icpe.artifact import Artifact
 from icpe.core.arrays import PyTree
 from icpe.core.checks import check_at_least
 from icpe.deploy.session import Session
-from icpe.families.bandits import GaussianBandit
+from icpe.families.gaussian_bandit import GaussianBandit
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import device_mesh, placed, run_chunk
+from icpe.learn.learner import LearnerState, UniversalLearner
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.learner import PaperLearner
 from icpe.learn.paper.transitions import sample_transitions
 from icpe.learn.replay import Replay
-from icpe.learn.universal import LearnerState, UniversalLearner
 
 NUM_ARMS = 10
 _CHUNKS = 3
@@ -159,7 +159,8 @@ def _paper_speed(workload: Workload) -> PaperSpeed:
     first_play = _seconds(play, (state, jr.key(1)))
     episodes = play(state, jr.key(1))
     replay = Replay.empty(episodes, workload.episodes).add(episodes)
-    batch = sample_transitions(replay, workload.episodes, key=jr.key(2))
+    spec = learner.family.spec
+    batch = sample_transitions(replay, spec, workload.episodes, key=jr.key(2))
     learn = eqx.filter_jit(learner.learn)
     arguments = (state.nets, state.targets, state.optimizer, state.cost, batch)
     first_learn = _seconds(learn, (*arguments, jr.key(3)))

@@ -3,7 +3,7 @@
 import dataclasses
 
 from icpe.evaluate.plots import Figure
-from icpe.families.bandits import GaussianBandit
+from icpe.families.gaussian_bandit import GaussianBandit
 from icpe.studies import paper_values
 from icpe.studies.figures import LOOKS, Panel, Series, line, named, panels_figure
 from icpe.studies.measures import (

@@ -13,8 +13,9 @@ from jaxtyping import Array, Float, Key
 from icpe.core.episode import STOP, StopReason
 from icpe.core.errors import ConformanceError, OperatingPointError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import AbstractTaskFamily, TaskSpec
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import OperatingPoint, Regime
+from icpe.core.spec import TaskSpec
 from icpe.play.rollout import rollout
 from icpe.testing import _compare as compare
 

@@ -1,19 +1,26 @@
 """What every task family must satisfy, as one function for any test."""
 
 import json
-from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Float, Key
 
 from icpe.core.arrays import PyTree
 from icpe.core.errors import ConformanceError
-from icpe.core.family import AbstractTaskFamily, StepResult, TaskSpec, parameters
+from icpe.core.family import (
+    AbstractTaskFamily,
+    StepResult,
+    data_of,
+    parameters,
+    same_family,
+)
+from icpe.core.spec import TaskSpec
 from icpe.testing import _compare as compare
+from icpe.testing.episodes import Episodes, play_one
+from icpe.testing.family_facts import check_facts
 
 _NUM_EPISODES = 32
 _NUM_STEPS = 12
@@ -22,9 +29,10 @@ _NUM_STEPS = 12
 def check_family(family: AbstractTaskFamily, *, seed: int = 0) -> None:
     """Checks that a family keeps its contract (`AbstractTaskFamily`).
 
-    Its parameters rebuild it, shapes and ranges are as its spec says, its state keeps
-    its structure, it is a pure function of its keys, and it runs under `jit` and
-    `vmap`. This is checked on a few random episodes, so passing is no proof.
+    Its parameters and data rebuild it, shapes and ranges are as its spec says, its
+    state keeps its structure, it is a pure function of its keys, it runs under `jit`
+    and `vmap`, and the facts it states (masks, prior, likelihood) are those of its
+    simulator. This is checked on a few random episodes, so passing is no proof.
 
     Raises:
         ConformanceError: one sentence that says what is wrong and how to mend it.
@@ -60,11 +68,11 @@ def _check_parameters(family: AbstractTaskFamily) -> None:
     """Rebuilds the family from its parameters after a journey through JSON."""
     name = type(family).__name__
     try:
-        hash(family)
+        hash(eqx.filter(family, eqx.is_array, inverse=True))
     except TypeError as error:
         raise ConformanceError(
             f"{name} is not hashable; make every field a static `parameter` with a "
-            "hashable value, a tuple in place of a list or an array."
+            "hashable value, a tuple in place of a list, or an array as `data`."
         ) from error
     try:
         text = json.dumps(parameters(family), allow_nan=False)
@@ -74,13 +82,13 @@ def _check_parameters(family: AbstractTaskFamily) -> None:
             "numbers, booleans, strings and tuples of these as parameters."
         ) from error
     try:
-        rebuilt = type(family)(**json.loads(text))
+        rebuilt = type(family)(**json.loads(text), **data_of(family))
     except Exception as error:
         raise ConformanceError(
             f"{name}(**parameters) raised {compare.in_short(error)}; accept every "
             "parameter by its name, and a list where it is a tuple."
         ) from error
-    if rebuilt != family:
+    if not same_family(rebuilt, family):
         raise ConformanceError(
             f"{name}(**parameters) is not equal to the family it came from; keep the "
             "parameters as given, and convert lists to tuples."
@@ -133,16 +141,6 @@ def _check_result(name: str, result: PyTree, spec: TaskSpec) -> None:
             )
 
 
-class _Episode(NamedTuple):
-    """What an episode was and showed; entry 0 of the records is from the reset."""
-
-    task: PyTree
-    hypothesis: Any
-    outcomes: Any
-    masks: Any
-    terminated: Any
-
-
 def _check_episodes(family: AbstractTaskFamily, seed: int) -> None:
     spec = family.spec
     shape = (_NUM_EPISODES, min(_NUM_STEPS, spec.horizon))
@@ -150,10 +148,10 @@ def _check_episodes(family: AbstractTaskFamily, seed: int) -> None:
     scores = np.random.default_rng(seed).random((*shape, spec.num_queries))
     arguments = (jnp.asarray(scores, jnp.float32), keys)
 
-    def episode(arguments) -> _Episode:
-        return _episode(family, *arguments)
+    def episode(arguments) -> Episodes:
+        return play_one(family, *arguments)
 
-    episodes: _Episode = compare.run_vmapped(episode, arguments)
+    episodes: Episodes = compare.run_vmapped(episode, arguments)
     compare.check_pure("the family", episode, arguments, episodes, compare.close)
     _check_tasks(episodes, spec)
     over = episodes.terminated | ~episodes.masks.any(2)
@@ -169,31 +167,7 @@ def _check_episodes(family: AbstractTaskFamily, seed: int) -> None:
             "query_mask forbids a query although spec.masks_queries is False; set "
             "masks_queries=True in the spec."
         )
-
-
-def _episode(
-    family: AbstractTaskFamily,
-    scores: Float[Array, "steps queries"],
-    keys: Key[Array, "steps+2"],
-) -> _Episode:
-    """Makes the allowed query with the best score at each step."""
-    task = family.sample_task(key=keys[0])
-    first = family.reset(task, key=keys[1])
-
-    def visible(result: StepResult) -> tuple:
-        return result.outcome, result.query_mask, result.terminated
-
-    def step(result: StepResult, given):
-        scores, key = given
-        query = jnp.argmax(jnp.where(result.query_mask, scores, -1.0))
-        result = family.step(result.state, query, task, key=key)
-        return result, visible(result)
-
-    _, rest = lax.scan(step, first, (scores, keys[2:]))
-    records = jax.tree.map(
-        lambda first, rest: jnp.concatenate([first[None], rest]), visible(first), rest
-    )
-    return _Episode(task, family.hypothesis(task), *records)
+    check_facts(family, episodes)
 
 
 def _check_labels(outcomes: np.ndarray, spec: TaskSpec) -> None:
@@ -209,7 +183,7 @@ def _check_labels(outcomes: np.ndarray, spec: TaskSpec) -> None:
         )
 
 
-def _check_tasks(episodes: _Episode, spec: TaskSpec) -> None:
+def _check_tasks(episodes: Episodes, spec: TaskSpec) -> None:
     truths = episodes.hypothesis
     outside = truths[(truths < 0) | (truths >= spec.num_hypotheses)]
     if outside.size:

@@ -31,7 +31,6 @@ class ChainRecord(eqx.Module):
 
     @staticmethod
     def empty(num_arms: int) -> "ChainRecord":
-        """Nothing pulled yet."""
         nothing = jnp.zeros(num_arms, bool)
         return ChainRecord(
             nothing, nothing, jnp.zeros(num_arms, jnp.int32), jnp.zeros(num_arms)

@@ -3,12 +3,7 @@ import numpy as np
 import pytest
 
 from icpe.core.errors import UnsupportedError
-from icpe.explorers.classical.arms import (
-    BernoulliArms,
-    GaussianArms,
-    GraphArms,
-    arms_for,
-)
+from icpe.explorers.classical.served import arms_of, has_arms
 from icpe.families import (
     BernoulliBandit,
     BinarySearch,
@@ -16,6 +11,7 @@ from icpe.families import (
     GaussianBandit,
     ShiftedGaussianBandit,
 )
+from icpe.families.bandit.arms import BernoulliArms, GaussianArms, GraphArms
 
 DELTA = jnp.float32(0.1)
 
@@ -70,7 +66,7 @@ def test_visitors_of_a_batch_count_one_by_one():
 
 
 def test_a_graph_counts_what_was_revealed_and_time_in_queries():
-    arms = arms_for(FeedbackGraph(num_arms=3))
+    arms = arms_of(FeedbackGraph(num_arms=3))
     assert isinstance(arms, GraphArms)
     seen = seen_after(arms, [(0, [0.5, 0.0, 0.7, 1, 0, 1]), (1, [0.0] * 6)])
     np.testing.assert_allclose(seen.counts, [1, 0, 1])
@@ -80,17 +76,11 @@ def test_a_graph_counts_what_was_revealed_and_time_in_queries():
 
 
 def test_families_have_the_arms_of_their_law():
-    assert arms_for(ShiftedGaussianBandit(num_arms=4)) == GaussianArms(4, 0.5)
-    assert arms_for(BernoulliBandit(batch_size=7)) == BernoulliArms(5, 7)
+    assert arms_of(ShiftedGaussianBandit(num_arms=4)) == GaussianArms(4, 0.5)
+    assert arms_of(BernoulliBandit(batch_size=7)) == BernoulliArms(5, 7)
 
 
-@pytest.mark.parametrize(
-    ("family", "sentence"),
-    [
-        (GaussianBandit(vary_arms=True), "leave vary_arms out"),
-        (BinarySearch(), "not a bandit"),
-    ],
-)
-def test_other_families_are_refused(family, sentence):
-    with pytest.raises(UnsupportedError, match=sentence):
-        arms_for(family)
+def test_other_families_are_refused():
+    assert not has_arms(BinarySearch())
+    with pytest.raises(UnsupportedError, match="leave vary_arms out"):
+        arms_of(GaussianBandit(vary_arms=True))

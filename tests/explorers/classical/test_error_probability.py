@@ -16,13 +16,14 @@ import pytest
 from icpe.core.episode import StopReason
 from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
-from icpe.explorers.classical import arms, finite_tests, kl_lucb, lucb
+from icpe.explorers.classical import finite_tests, kl_lucb, lucb
 from icpe.families import (
     BernoulliBandit,
     FeedbackGraph,
     GaussianBandit,
     NoisyBinarySearch,
 )
+from icpe.families.bandit import arms
 from icpe.play.rollout import rollout
 from icpe.theory.intervals import clopper_pearson_lower
 

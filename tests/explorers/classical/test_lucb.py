@@ -7,10 +7,10 @@ from icpe.core.episode import STOP
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
-from icpe.explorers.classical.arms import BernoulliArms, GaussianArms, Seen
 from icpe.explorers.classical.kl_lucb import KlIntervals
 from icpe.explorers.classical.lucb import HoeffdingIntervals
 from icpe.families import BernoulliBandit, GaussianBandit
+from icpe.families.bandit.arms import BernoulliArms, GaussianArms, Seen
 from icpe.testing import check_explorer
 
 DELTA = jnp.float32(0.1)

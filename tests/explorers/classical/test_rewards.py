@@ -16,7 +16,7 @@ from icpe.explorers.classical.reward_explorer import (
 from icpe.explorers.classical.thompson import PosteriorDraw
 from icpe.explorers.classical.ucb import UpperBounds
 from icpe.families import BernoulliBandit, DeterministicBandit, MagicAction
-from icpe.families.bandit_beliefs import RewardSums
+from icpe.families.bandit.rewards import RewardSums
 from icpe.testing import check_explorer
 
 LAW = RewardLaw(jnp.array([0.5, 1.0, 0.5]), prior_mean=1.0, prior_spread=2.0)

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from icpe.explorers import make_explorer
-from icpe.explorers.classical.arms import BernoulliArms, GaussianArms, Seen
 from icpe.explorers.classical.eb_tc import TransportationCostSampling
 from icpe.explorers.classical.top_two_sampling import TopTwoSampling
 from icpe.families import BernoulliBandit, GaussianBandit
+from icpe.families.bandit.arms import BernoulliArms, GaussianArms, Seen
 from icpe.testing import check_explorer
 
 KEYS = jr.split(jr.key(0), 400)

@@ -9,9 +9,9 @@ from icpe.core.episode import STOP
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
-from icpe.explorers.classical.arms import GaussianArms, Seen
 from icpe.explorers.classical.arms_explorer import LikelihoodRatioStopping
 from icpe.families import BernoulliBandit, GaussianBandit
+from icpe.families.bandit.arms import GaussianArms, Seen
 from icpe.play.rollout import rollout
 from icpe.testing import check_explorer
 from icpe.theory.characteristic_time import (

@@ -5,9 +5,9 @@ import numpy as np
 
 from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
-from icpe.explorers.classical.arms import GaussianArms
 from icpe.explorers.classical.uniform_sampling import UniformSampling
 from icpe.families import GaussianBandit
+from icpe.families.bandit.arms import GaussianArms
 from icpe.testing import check_explorer
 
 FAMILY = GaussianBandit(num_arms=3, horizon=8)

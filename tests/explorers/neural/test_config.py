@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from icpe.core.errors import InvalidParameterError
-from icpe.core.family import TaskSpec
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.nets.tokens import EntrySummary

@@ -9,15 +9,15 @@ import pytest
 
 from icpe.core.episode import STOP
 from icpe.core.errors import OperatingPointError
-from icpe.core.family import TaskSpec
 from icpe.core.request import OperatingPoint
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import Estimates, ExplorerNets
 from icpe.nets.transformer import TransformerConfig
 from icpe.testing import check_explorer
-from icpe.testing.random_weights import random_weights
-from icpe.testing.toy_tasks import Corridor, Lockers, TwoBits
+from support.random_weights import random_weights
+from support.toy_tasks import Corridor, Lockers, TwoBits
 
 SPEC = TaskSpec(num_queries=3, num_hypotheses=4, outcome_size=2, horizon=5)
 SMALL = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1), True, True)

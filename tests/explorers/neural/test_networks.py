@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from jax import lax
 
-from icpe.core.family import TaskSpec
 from icpe.core.history import History
 from icpe.core.request import OperatingPoint, Regime
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.nets.transformer import TransformerConfig
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 EPISODES = 3
 SPEC = TaskSpec(

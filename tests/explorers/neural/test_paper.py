@@ -10,10 +10,10 @@ import pytest
 
 from icpe.core.episode import STOP
 from icpe.core.errors import InvalidParameterError, OperatingPointError
-from icpe.core.family import TaskSpec
 from icpe.core.history import History
 from icpe.core.memory import Scratch, StepCount
-from icpe.core.request import OperatingPoint, Regime
+from icpe.core.request import OperatingPoint, Regime, Request
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig
 from icpe.explorers.neural.paper import (
     Objective,
@@ -23,7 +23,7 @@ from icpe.explorers.neural.paper import (
     PaperState,
 )
 from icpe.nets.transformer import TransformerConfig
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 SPEC = TaskSpec(num_queries=3, num_hypotheses=2, outcome_size=1, horizon=4)
 CONFIDENCE, BUDGET = Objective(error_prob=0.1), Objective(budget=4)
@@ -144,16 +144,17 @@ def test_a_budget_beyond_the_horizon_is_refused_when_networks_are_built():
 
 
 def test_an_objective_serves_itself_and_nothing_else():
-    served = CONFIDENCE.serve(4, error_prob=0.1)
+    CONFIDENCE.check_serves(Request(error_prob=0.1), 4)
+    CONFIDENCE.check_serves(Request(error_prob=0.1, max_queries=4), 4)
+    BUDGET.check_serves(Request(budget=4), 4)
+    served = CONFIDENCE.operating_point(4)
     assert served.regime is Regime.ERROR_PROB and int(served.max_queries) == 4
-    assert CONFIDENCE.serve(4, error_prob=0.1, max_queries=4) is not None
-    assert int(BUDGET.serve(4, budget=4).max_queries) == 4
     for objective, request in (
-        (CONFIDENCE, {"error_prob": 0.05}),
-        (CONFIDENCE, {"error_prob": 0.1, "max_queries": 3}),
-        (CONFIDENCE, {"price": 0.1}),
-        (BUDGET, {"budget": 3}),
-        (BUDGET, {"error_prob": 0.1}),
+        (CONFIDENCE, Request(error_prob=0.05)),
+        (CONFIDENCE, Request(error_prob=0.1, max_queries=3)),
+        (CONFIDENCE, Request(price=0.1)),
+        (BUDGET, Request(budget=3)),
+        (BUDGET, Request(error_prob=0.1)),
     ):
         with pytest.raises(OperatingPointError, match=f"trained for {objective} alone"):
-            objective.serve(4, **request)
+            objective.check_serves(request, 4)

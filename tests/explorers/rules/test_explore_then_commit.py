@@ -15,7 +15,7 @@ from icpe.explorers.wrappers import wrap_explorer
 from icpe.families import BinarySearch, MagicRoom
 from icpe.play.rollout import rollout_chunks
 from icpe.testing import check_explorer
-from icpe.testing.toy_artifacts import guesser
+from support.toy_artifacts import guesser
 
 FAMILY = BinarySearch(size=8, horizon=20)
 POINT = OperatingPoint.at(20, error_prob=0.01)

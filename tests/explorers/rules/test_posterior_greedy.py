@@ -8,14 +8,12 @@ from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.request import OperatingPoint
 from icpe.deploy import Session
 from icpe.explorers import make_explorer
-from icpe.explorers.rules.posterior_greedy import (
-    PosteriorGreedyExplorer,
-    make_posterior_greedy,
-)
+from icpe.explorers.rules.belief_explorer import BeliefExplorer
+from icpe.explorers.rules.borrowed import make_posterior_greedy
 from icpe.explorers.wrappers import wrap_explorer
 from icpe.families import BinarySearch, GaussianBandit, MagicRoom
 from icpe.testing import check_explorer
-from icpe.testing.toy_artifacts import guesser
+from support.toy_artifacts import guesser
 
 FAMILY = BinarySearch(size=8)
 
@@ -68,7 +66,7 @@ def test_a_price_is_refused(explorer):
 def test_a_trained_explorer_lends_its_belief():
     artifact = guesser(size=2)
     explorer = wrap_explorer("i-dpt", artifact.explorer, artifact.family)
-    assert isinstance(explorer, PosteriorGreedyExplorer)
+    assert isinstance(explorer, BeliefExplorer)
     check_explorer(explorer, artifact.family)
 
 

@@ -11,9 +11,11 @@ from icpe.core.episode import STOP
 from icpe.core.errors import UnsupportedError
 from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
-from icpe.explorers.rules.posterior_information import (
+from icpe.explorers.rules.belief_explorer import BeliefExplorer, Situation
+from icpe.explorers.rules.borrowed import (
+    BorrowedBelief,
     GaussianOutcomes,
-    PosteriorInformationExplorer,
+    ImaginedEntropyScore,
     fit_gaussian_outcomes,
     make_posterior_information,
 )
@@ -25,7 +27,7 @@ from icpe.families import (
     MagicAction,
 )
 from icpe.testing import check_explorer
-from icpe.testing.toy_artifacts import guesser
+from support.toy_artifacts import guesser
 
 FAMILY = MagicAction(num_arms=3, magic_noise=0.1, horizon=20)
 OUTCOMES = GaussianOutcomes(
@@ -67,7 +69,7 @@ def test_it_asks_the_magic_arm_which_tells_most_and_then_stops():
     state = tell(state, jnp.int32(0), jnp.float32([1.0]))
     assert int(ask(state, allowed, key=jr.key(0))) == STOP
     assert int(explorer.recommend(state)) == 2
-    assert float(state.counts[0]) == 1.0
+    assert float(state.memory.counts[0]) == 1.0
 
 
 def test_expected_entropies_are_means_over_imagined_outcomes():
@@ -77,11 +79,13 @@ def test_expected_entropies_are_means_over_imagined_outcomes():
         jnp.full(2, 0.5), spread=jnp.full(2, 0.3), noise=jnp.full(2, 1e-3)
     )
     inner = make_explorer("uniform", family)
-    explorer = PosteriorInformationExplorer(inner, outcomes)
+    belief, score = BorrowedBelief(inner, family.spec), ImaginedEntropyScore(outcomes)
+    explorer = BeliefExplorer("i-ids", belief, score)
     point = OperatingPoint.at(2, error_prob=0.1)
     state = explorer.init(family.spec, point, jnp.zeros(1))
     state = explorer.tell(state, jnp.int32(0), jnp.float32([0.6]))
-    left = np.asarray(eqx.filter_jit(explorer.expected_entropies)(state))
+    now = Situation(belief, state.statistics, jnp.ones(2, bool), state.memory)
+    left = -np.asarray(eqx.filter_jit(score)(now, key=jr.key(0)))
     # Pulling arm 0 again leaves 0.6 or so, which beats the other arm with that
     # probability; pulling arm 1 settles it.
     assert left[0] == pytest.approx(-0.6 * np.log(0.6) - 0.4 * np.log(0.4), abs=0.01)
@@ -95,7 +99,7 @@ def test_expected_entropies_are_means_over_imagined_outcomes():
 def test_a_trained_explorer_lends_its_belief():
     artifact = guesser(size=2)
     explorer = wrap_explorer("i-ids", artifact.explorer, artifact.family)
-    assert isinstance(explorer, PosteriorInformationExplorer)
+    assert isinstance(explorer, BeliefExplorer)
     check_explorer(explorer, artifact.family)
 
 

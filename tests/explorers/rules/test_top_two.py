@@ -8,7 +8,8 @@ from icpe.core.episode import STOP
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.request import OperatingPoint
 from icpe.explorers.registry import make_explorer
-from icpe.explorers.rules.top_two import TopTwoExplorer
+from icpe.explorers.rules.belief_explorer import BeliefExplorer, PosteriorStopping
+from icpe.explorers.rules.scores import TopTwoScore
 from icpe.families import DeterministicBandit, GaussianBandit
 from icpe.play.rollout import run_episodes
 from icpe.testing import check_explorer
@@ -34,7 +35,8 @@ class Opinion(AbstractBelief):
 
 def asked(probabilities, pulls=(), mask=EVERYTHING, threshold=None, **request):
     """What the rule asks after the pulls, given what it believes."""
-    explorer = TopTwoExplorer(Opinion(probabilities), threshold)
+    opinion, stopping = Opinion(probabilities), PosteriorStopping(threshold)
+    explorer = BeliefExplorer("top-two", opinion, TopTwoScore(), stopping)
     point = OperatingPoint.at(100, **(request or {"budget": 50}))
     state = explorer.init(FAMILY.spec, point, jnp.zeros(1))
     for arm in pulls:

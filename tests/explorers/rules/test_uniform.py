@@ -9,7 +9,8 @@ from icpe.core.episode import STOP, StopReason
 from icpe.core.errors import OperatingPointError
 from icpe.core.request import OperatingPoint
 from icpe.explorers.registry import make_explorer
-from icpe.explorers.rules.uniform import UniformExplorer
+from icpe.explorers.rules.belief_explorer import BeliefExplorer
+from icpe.explorers.rules.scores import RandomScore
 from icpe.families import BinarySearch
 from icpe.play.rollout import run_episodes
 from icpe.testing import check_explorer
@@ -25,7 +26,7 @@ def state_with(num_candidates, **request):
     point = OperatingPoint.at(SPEC.horizon, **request)
     state = explorer.init(SPEC, point, jnp.zeros(1))
     space = VersionSpace(jnp.asarray(0), jnp.asarray(num_candidates - 1))
-    return explorer, eqx.tree_at(lambda state: state.belief, state, space)
+    return explorer, eqx.tree_at(lambda state: state.statistics, state, space)
 
 
 @pytest.mark.slow
@@ -72,7 +73,7 @@ class NeverAsked(AbstractBelief):
 
 
 def test_a_budget_needs_no_posterior_before_the_answer():
-    explorer = UniformExplorer(NeverAsked())
+    explorer = BeliefExplorer("uniform", NeverAsked(), RandomScore())
     state = explorer.init(SPEC, OperatingPoint.at(20, budget=5), jnp.zeros(1))
     query = explorer.ask(state, EVERYTHING, key=jr.key(0))
     state = explorer.tell(state, query, jnp.zeros(1))

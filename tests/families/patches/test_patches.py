@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from icpe.core.errors import InvalidParameterError
+from icpe.core.request import OperatingPoint
 from icpe.families import Patches
 from icpe.families.patches.images import load_images
 from icpe.families.patches.law import PatchTask
 from icpe.families.patches.mnist import data_folders
+from icpe.play.rollout import rollout_chunks
 from icpe.testing import check_family
+from support.explorers import FirstAllowed
 
 FAMILY = Patches(images="drawn-digits", patch_size=10, horizon=5)
 EXACT = {"rotation": 0, "shift": 0, "elastic": 0, "contrast": 0, "noise": 0}
@@ -25,7 +28,7 @@ def test_mnist_has_36_patches_of_5x5_without_reading_a_file():
     spec = Patches().spec
     assert (spec.num_queries, spec.outcome_size, spec.num_hypotheses) == (36, 25, 10)
     assert (spec.query_grid, spec.outcome_shape) == ((6, 6), (5, 5))
-    assert spec.horizon == 36 and spec.masks_queries
+    assert spec.horizon == 36 and spec.ask_once
     assert spec.query_name(7) == "row 2, column 2"
 
 
@@ -46,10 +49,11 @@ def test_a_revealed_patch_is_asked_for_again_only_with_repeats(repeats):
     task = PatchTask(jnp.zeros((28, 28)), jnp.asarray(0))
     result = family.reset(task, key=jr.key(0))
     assert result.query_mask.all() and not result.outcome.any()
-    result = family.step(result.state, jnp.asarray(2), task, key=jr.key(1))
-    result = family.step(result.state, jnp.asarray(0), task, key=jr.key(2))
-    assert result.query_mask.tolist() == [repeats, True, repeats, True]
-    assert family.spec.masks_queries is not repeats
+    assert family.spec.ask_once is not repeats
+    point = OperatingPoint.at(4, budget=4)
+    [transcript] = rollout_chunks(FirstAllowed(), family, point, 2, key=jr.key(0))
+    asked = [0] * 4 if repeats else [0, 1, 2, 3]
+    assert transcript.history.queries.tolist() == [asked] * 2
 
 
 def test_padding_is_even_on_both_sides():

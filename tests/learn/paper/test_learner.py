@@ -17,7 +17,7 @@ from icpe.learn.paper.behavior import exploration_rate, training_points
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.learner import PaperLearner
 from icpe.learn.paper.transitions import Transition
-from icpe.testing.toy_tasks import TwoDoors
+from support.toy_tasks import TwoDoors
 
 pytestmark = pytest.mark.usefixtures("optax_dtypes")
 FAMILY = TwoDoors(horizon=2)

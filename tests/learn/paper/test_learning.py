@@ -18,7 +18,7 @@ from icpe.learn.fit import FitOptions, fit
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.presets import paper_preset
 from icpe.play.rollout import rollout_chunks, run_episodes
-from icpe.testing.toy_tasks import Corridor, Hint, Lockers, TwoDoors
+from support.toy_tasks import Corridor, Hint, Lockers, TwoDoors
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("optax_dtypes")]
 EPISODES = 4096

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from icpe.core.episode import STOP
+from icpe.core.spec import TaskSpec
 from icpe.learn.paper.transitions import (
     num_transitions,
     sample_transitions,
@@ -16,7 +17,8 @@ from icpe.learn.paper.transitions import (
 from icpe.learn.replay import Experience, Replay
 
 STEPS = 3
-take = jax.jit(transition_at)
+SPEC = TaskSpec(num_queries=2, num_hypotheses=3, outcome_size=1, horizon=STEPS)
+take = jax.jit(transition_at, static_argnums=2)
 
 
 def episode(length, *, terminated=False, max_queries=STEPS, masks=None, hypothesis=0):
@@ -57,10 +59,11 @@ ENDED_BY = {
 def test_an_episode_has_a_transition_per_query_and_one_for_its_own_stop(
     episode, count, terminal
 ):
-    assert int(num_transitions(episode)) == count
+    batch = jax.tree.map(lambda leaf: leaf[None], episode)
+    assert int(num_transitions(batch, SPEC)[0]) == count
     length = int(episode.length)
     for step in range(count):
-        found = take(episode, jnp.asarray(step))
+        found = take(episode, jnp.asarray(step), SPEC)
         made = step < length
         assert int(found.action) == (step if made else STOP)
         assert bool(found.stopped) == (not made)
@@ -87,7 +90,7 @@ def test_transitions_are_drawn_uniformly_from_the_episodes_that_were_added():
     )
     replay = Replay.empty(batch, capacity=6).add(batch)
     size = 21_000
-    drawn = eqx.filter_jit(sample_transitions)(replay, size, key=jr.key(0))
+    drawn = eqx.filter_jit(sample_transitions)(replay, SPEC, size, key=jr.key(0))
     counts = np.zeros((3, STEPS + 1), int)
     np.add.at(counts, (drawn.hypothesis, drawn.before.length), 1)
     expected = np.array([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 0]], bool)

@@ -25,7 +25,7 @@ from icpe.studies.digits.entropy import EntropyChooser
 from icpe.studies.digits.nets import MaskedPictureNet, PictureClassifier
 from icpe.studies.digits.redirected import RedirectedExplorer
 from icpe.testing import check_explorer
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 FAMILY = Patches(images="drawn-digits", patch_size=14)
 REPEATING = Patches(images="drawn-digits", patch_size=14, horizon=6, repeats=True)

@@ -15,7 +15,7 @@ from icpe.studies.digits.nets import (
     drop,
     seen_picture,
 )
-from icpe.testing.random_weights import random_weights
+from support.random_weights import random_weights
 
 
 @pytest.fixture(scope="module")

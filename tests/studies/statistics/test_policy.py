@@ -6,6 +6,7 @@ import pytest
 
 from icpe.core.episode import STOP
 from icpe.core.errors import UnsupportedError
+from icpe.core.request import Request
 from icpe.explorers import AbstractExplorer
 from icpe.families import DeterministicBandit, GaussianBandit
 from icpe.studies.statistics.policy import (
@@ -15,9 +16,10 @@ from icpe.studies.statistics.policy import (
     optimal_proportions,
     policy_statistics,
 )
-from icpe.testing.toy_tasks import TwoBits
+from support.toy_tasks import TwoBits
 
 # Three episodes: 0 1 2, then 0 0, then 1.
+BUDGET = Request(budget=5)
 QUERIES = np.array([[0, 1, 2], [0, 0, STOP], [1, STOP, STOP]])
 
 
@@ -72,7 +74,7 @@ def test_allocations_of_disjoint_episodes_add_up():
 
 def test_the_queries_of_fresh_episodes_are_counted():
     family = GaussianBandit(num_arms=3, horizon=4)
-    found = measure_allocation(Rounds(), family, budget=4, episodes=10)
+    found = measure_allocation(Rounds(), family, Request(budget=4), episodes=10)
     assert found.counts.tolist() == [[10, 0, 0], [0, 10, 0], [0, 0, 10], [10, 0, 0]]
 
 
@@ -80,7 +82,7 @@ def test_track_and_stop_is_compared_by_what_was_seen_in_the_environment():
     """Without noise the empirical means are the true ones once all arms are tried."""
     family = DeterministicBandit(num_arms=3, horizon=6)
     means = jnp.array([0.2, 0.9, 0.5])
-    found = policy_statistics(Rounds(), family, task=means, trajectories=5, budget=5)
+    found = policy_statistics(Rounds(), family, BUDGET, task=means, trajectories=5)
     first = np.array([[1, 1, 1], [0, 1.5, 1.5], [0, 0, 3]]) / 3
     np.testing.assert_allclose(found.tracked[:3], first)
     weights = np.asarray(optimal_proportions(means))
@@ -98,9 +100,9 @@ def test_the_papers_approximation_is_available():
     found = policy_statistics(
         Rounds(),
         DeterministicBandit(num_arms=3, horizon=6),
+        BUDGET,
         task=means,
         trajectories=5,
-        budget=5,
         proportions=inverse_gap_proportions,
     )
     np.testing.assert_allclose(found.tracked[3], expected, rtol=1e-5)
@@ -108,7 +110,7 @@ def test_the_papers_approximation_is_available():
 
 def test_an_environment_is_drawn_if_none_is_given():
     family = GaussianBandit(num_arms=3, horizon=6)
-    found = policy_statistics(Rounds(), family, trajectories=5, budget=5)
+    found = policy_statistics(Rounds(), family, BUDGET, trajectories=5)
     assert found.allocation.running.tolist() == [5, 5, 5, 5, 5, 0]
     assert ((found.total_variation[:5] >= 0) & (found.total_variation[:5] <= 1)).all()
 
@@ -120,14 +122,14 @@ def test_a_bandit_that_reveals_all_its_arms_has_the_same_statistics():
         for options in ({}, {"vary_arms": True, "fewest_arms": 3}, {"vary_arms": True})
     )
     one, two = (
-        policy_statistics(Rounds(), family, task=means, trajectories=5, budget=5)
+        policy_statistics(Rounds(), family, BUDGET, task=means, trajectories=5)
         for family in (plain, revealing)
     )
     np.testing.assert_array_equal(one.tracked, two.tracked)
     with pytest.raises(UnsupportedError, match="got 2 numbers, 3 queries and 3 hypo"):
-        policy_statistics(Rounds(), some, task=means, budget=1)
+        policy_statistics(Rounds(), some, BUDGET, task=means)
 
 
 def test_only_bandits_have_something_to_track():
     with pytest.raises(UnsupportedError, match="got 2 numbers, 3 queries and 4 hypo"):
-        policy_statistics(Rounds(), TwoBits(), budget=1)
+        policy_statistics(Rounds(), TwoBits(), BUDGET)

@@ -1,19 +1,15 @@
 """Classical methods: most of them know no prior, only the law of rewards."""
 
-from icpe.explorers.classical.arms import PLAIN_BANDITS
-from icpe.explorers.classical.chernoff import make_chernoff
+from icpe.explorers.classical import served
 from icpe.explorers.classical.eb_tc import make_eb_tc
-from icpe.explorers.classical.elimination import ONE_REWARD_BANDITS
 from icpe.explorers.classical.exp3g import make_exp3g
 from icpe.explorers.classical.feedback_track_and_stop import (
     make_feedback_track_and_stop,
 )
-from icpe.explorers.classical.finite_tests import FINITE_MODELS
+from icpe.explorers.classical.finite_tests import make_chernoff, make_naghshvar_javidi
 from icpe.explorers.classical.gaussian_ids import make_gaussian_ids
 from icpe.explorers.classical.kl_lucb import make_kl_lucb
 from icpe.explorers.classical.lucb import make_lucb
-from icpe.explorers.classical.naghshvar_javidi import make_naghshvar_javidi
-from icpe.explorers.classical.reward_explorer import REWARD_BANDITS
 from icpe.explorers.classical.sequential_halving import make_sequential_halving
 from icpe.explorers.classical.successive_rejects import make_successive_rejects
 from icpe.explorers.classical.thompson import make_thompson
@@ -22,8 +18,6 @@ from icpe.explorers.classical.track_and_stop import make_track_and_stop
 from icpe.explorers.classical.ucb import make_ucb
 from icpe.explorers.classical.uniform_sampling import make_uniform_sampling
 from icpe.explorers.registry import About, register_explorer
-from icpe.families.bernoulli_bandit import BernoulliBandit
-from icpe.families.feedback_graph.law import FeedbackGraph
 
 _RATIO = (
     "with threshold=valid errs with probability at most delta on every task "
@@ -40,7 +34,7 @@ _BUDGET = "budget"
 register_explorer(
     "track-and-stop",
     make_track_and_stop,
-    PLAIN_BANDITS,
+    served.has_plain_arms,
     "pulls arms in the proportions that are optimal for the sample means",
     About(
         "Garivier and Kaufmann 2016, Optimal best arm identification with fixed "
@@ -51,7 +45,7 @@ register_explorer(
 register_explorer(
     "ttps",
     make_ttps,
-    PLAIN_BANDITS,
+    served.has_plain_arms,
     "top-two probability sampling: a coin between the two arms most probably best",
     About(
         "Russo 2020, Simple Bayesian algorithms for best-arm identification; Jourdan "
@@ -62,7 +56,7 @@ register_explorer(
 register_explorer(
     "ttts",
     make_ttts,
-    PLAIN_BANDITS,
+    served.has_plain_arms,
     "top-two Thompson sampling: two arms drawn from the posterior, then a coin",
     About(
         "Russo 2020, Simple Bayesian algorithms for best-arm identification",
@@ -72,7 +66,7 @@ register_explorer(
 register_explorer(
     "eb-tc",
     make_eb_tc,
-    PLAIN_BANDITS,
+    served.has_plain_arms,
     "a coin between the best sample mean and the rival hardest to tell from it",
     About(
         "Jourdan et al. 2022, Top two algorithms revisited",
@@ -82,7 +76,7 @@ register_explorer(
 register_explorer(
     "lucb",
     make_lucb,
-    PLAIN_BANDITS,
+    served.has_plain_arms,
     "pulls the leader and the rival with the largest upper confidence bound",
     About(
         "Kalyanakrishnan et al. 2012, PAC subset selection in stochastic multi-armed "
@@ -95,7 +89,7 @@ register_explorer(
 register_explorer(
     "kl-lucb",
     make_kl_lucb,
-    (BernoulliBandit,),
+    served.has_bernoulli_arms,
     "LUCB with confidence bounds that suit successes and failures",
     About(
         "Kaufmann and Kalyanakrishnan 2013, Information complexity in bandit subset "
@@ -108,14 +102,14 @@ register_explorer(
 register_explorer(
     "uniform-sampling",
     make_uniform_sampling,
-    (*PLAIN_BANDITS, FeedbackGraph),
+    served.has_arms,
     "random queries, answers by the sample means and stops as Track-and-Stop does",
     About("the paper's uniform baseline", _RATIO),
 )
 register_explorer(
     "tas-fg",
     make_feedback_track_and_stop,
-    (FeedbackGraph,),
+    served.has_graph_arms,
     "Track-and-Stop for feedback graphs, known or unknown",
     About(
         "Russo, Song and Pacchiano 2025, Pure exploration with feedback graphs",
@@ -125,7 +119,7 @@ register_explorer(
 register_explorer(
     "exp3-g",
     make_exp3g,
-    (FeedbackGraph,),
+    served.has_graph_arms,
     "exponential weights on a feedback graph, with the stopping rule of tas-fg",
     About(
         "Alon, Cesa-Bianchi, Dekel and Koren 2015, Online learning with feedback "
@@ -136,7 +130,7 @@ register_explorer(
 register_explorer(
     "successive-rejects",
     make_successive_rejects,
-    ONE_REWARD_BANDITS,
+    served.pays_for_itself,
     "drops the worst arm after each of K - 1 phases",
     About(
         "Audibert, Bubeck and Munos 2010, Best arm identification in multi-armed "
@@ -149,7 +143,7 @@ register_explorer(
 register_explorer(
     "sequential-halving",
     make_sequential_halving,
-    ONE_REWARD_BANDITS,
+    served.pays_for_itself,
     "drops the worse half of the arms after each round",
     About(
         "Karnin, Koren and Somekh 2013, Almost optimal exploration in multi-armed "
@@ -162,7 +156,7 @@ register_explorer(
 register_explorer(
     "chernoff",
     make_chernoff,
-    FINITE_MODELS,
+    served.is_finite,
     "queries that separate the most likely hypothesis from all others",
     About(
         "Chernoff 1959, Sequential design of experiments",
@@ -174,7 +168,7 @@ register_explorer(
 register_explorer(
     "naghshvar-javidi",
     make_naghshvar_javidi,
-    FINITE_MODELS,
+    served.is_finite,
     "queries that raise the log odds of the truth fastest",
     About(
         "Naghshvar and Javidi 2013, Active sequential hypothesis testing; Naghshvar, "
@@ -186,7 +180,7 @@ register_explorer(
 register_explorer(
     "ucb",
     make_ucb,
-    REWARD_BANDITS,
+    served.pays_rewards,
     "UCB1 for regret: the largest upper confidence bound",
     About(
         "Auer, Cesa-Bianchi and Fischer 2002, Finite-time analysis of the multiarmed "
@@ -198,7 +192,7 @@ register_explorer(
 register_explorer(
     "thompson",
     make_thompson,
-    REWARD_BANDITS,
+    served.pays_rewards,
     "Thompson sampling for regret, with a Gaussian prior",
     About(
         "Agrawal and Goyal 2017, Near-optimal regret bounds for Thompson sampling",
@@ -209,7 +203,7 @@ register_explorer(
 register_explorer(
     "gaussian-ids",
     make_gaussian_ids,
-    REWARD_BANDITS,
+    served.pays_rewards,
     "information-directed sampling for regret, with a Gaussian prior",
     About(
         "Russo and Van Roy 2018, Learning to optimize via information-directed "

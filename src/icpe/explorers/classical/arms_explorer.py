@@ -9,10 +9,10 @@ from jaxtyping import Array, Bool, Float
 from icpe.core.arrays import Flag, Index, PRNGKey, PyTree, Scalar
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import TaskSpec
 from icpe.core.request import OperatingPoint, Regime
-from icpe.explorers.classical.arms import AbstractArms, Seen
-from icpe.explorers.rules.stopping import stop_if, stop_threshold
+from icpe.core.spec import TaskSpec
+from icpe.core.stopping import stop_if, stop_threshold
+from icpe.families.bandit.arms import AbstractArms, Seen
 from icpe.theory.thresholds import heuristic_threshold
 
 THRESHOLDS = ("heuristic", "valid")
@@ -24,11 +24,10 @@ PREFERRED = 1e30
 class AbstractSamplingRule(eqx.Module):
     """Which query to make next, for one episode; `memory` is what it remembers."""
 
-    @abc.abstractmethod
     def init(self, seen: Seen, error_prob: Scalar | None) -> PyTree:
         """The memory before the first query; without `error_prob` under a budget."""
+        return None
 
-    @abc.abstractmethod
     def update(
         self,
         memory: PyTree,
@@ -37,6 +36,7 @@ class AbstractSamplingRule(eqx.Module):
         outcome: Float[Array, "outcome"],
     ) -> PyTree:
         """The memory after an outcome, which `seen` includes."""
+        return memory
 
     @abc.abstractmethod
     def preferences(
@@ -69,7 +69,6 @@ class LikelihoodRatioStopping(AbstractStoppingRule):
         check_threshold_name(self.threshold)
 
     def is_sure(self, seen: Seen, error_prob: Scalar) -> Flag:
-        """Whether every rival is beaten."""
         if self.threshold == "valid":
             enough = self.arms.valid_threshold(seen, error_prob)
         else:

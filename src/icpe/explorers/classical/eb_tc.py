@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
-from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.arrays import PRNGKey
 from icpe.core.family import AbstractTaskFamily
-from icpe.explorers.classical.arms import PlainArms, Seen, plain_arms_for
 from icpe.explorers.classical.arms_explorer import (
     PREFERRED,
     AbstractSamplingRule,
@@ -17,6 +16,8 @@ from icpe.explorers.classical.arms_explorer import (
     LikelihoodRatioStopping,
     untried_first,
 )
+from icpe.explorers.classical.served import plain_arms_of
+from icpe.families.bandit.arms import PlainArms, Seen
 
 
 class TransportationCostSampling(AbstractSamplingRule):
@@ -32,16 +33,6 @@ class TransportationCostSampling(AbstractSamplingRule):
 
     arms: PlainArms
     improved: bool = eqx.field(static=True, default=False)
-
-    def init(self, seen: Seen, error_prob: Scalar | None) -> None:
-        """It remembers nothing but the rewards."""
-        return None
-
-    def update(
-        self, memory: None, seen: Seen, query: Index, outcome: Float[Array, "outcome"]
-    ) -> None:
-        """Nothing to remember."""
-        return None
 
     def preferences(
         self, memory: None, seen: Seen, *, key: PRNGKey
@@ -65,7 +56,7 @@ def make_eb_tc(
     ] = "heuristic",
 ) -> ArmsExplorer:
     """EB-TC for a bandit."""
-    arms = plain_arms_for(family)
+    arms = plain_arms_of(family)
     return ArmsExplorer(
         "eb-tc",
         arms,

@@ -9,21 +9,10 @@ from jaxtyping import Array, Bool, Float, Int
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.errors import OperatingPointError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import TaskSpec
 from icpe.core.request import OperatingPoint, Regime
-from icpe.explorers.rules.stopping import stop_if
-from icpe.families.bandit_beliefs import RewardSums
-from icpe.families.bandits import DeterministicBandit, GaussianBandit
-from icpe.families.bernoulli_bandit import BernoulliBandit
-from icpe.families.shifted_gaussian_bandit import ShiftedGaussianBandit
-
-ONE_REWARD_BANDITS = (
-    GaussianBandit,
-    ShiftedGaussianBandit,
-    BernoulliBandit,
-    DeterministicBandit,
-)
-"""Families in which a query of an arm is answered by a reward of that arm."""
+from icpe.core.spec import TaskSpec
+from icpe.core.stopping import stop_if
+from icpe.families.bandit.rewards import RewardSums
 
 
 class AbstractSchedule(eqx.Module):

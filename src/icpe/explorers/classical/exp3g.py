@@ -9,13 +9,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
-from icpe.explorers.classical.arms import GraphArms, Seen, arms_for
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
 )
-from icpe.families.feedback_graph.law import FeedbackGraph
+from icpe.explorers.classical.served import arms_of
+from icpe.families.bandit.arms import GraphArms, Seen
 
 
 class ExponentialWeights(AbstractSamplingRule):
@@ -35,7 +36,6 @@ class ExponentialWeights(AbstractSamplingRule):
     arms: GraphArms
 
     def init(self, seen: Seen, error_prob: Scalar | None) -> Float[Array, "queries"]:
-        """No losses yet."""
         return jnp.zeros_like(seen.sums)
 
     def update(
@@ -73,14 +73,14 @@ class ExponentialWeights(AbstractSamplingRule):
 
 
 def make_exp3g(
-    family: FeedbackGraph,
+    family: AbstractTaskFamily,
     *,
     threshold: Annotated[
         str, "heuristic: ln((1 + ln t) / delta), as in the paper; or valid"
     ] = "heuristic",
 ) -> ArmsExplorer:
     """EXP3.G with the stopping rule of TaS-FG."""
-    arms = arms_for(family)
+    arms = arms_of(family)
     assert isinstance(arms, GraphArms)
     return ArmsExplorer(
         "exp3-g",

@@ -8,14 +8,15 @@ from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.errors import InvalidParameterError
-from icpe.explorers.classical.arms import GraphArms, Seen, arms_for
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
 )
+from icpe.explorers.classical.served import arms_of
 from icpe.explorers.classical.track_and_stop import mixed_with_uniform
-from icpe.families.feedback_graph.law import FeedbackGraph
+from icpe.families.bandit.arms import GraphArms, Seen
 from icpe.theory.graph_game import Game, play_graph_game
 
 GRAPHS = ("known", "unknown")
@@ -92,7 +93,7 @@ class GraphTracking(AbstractSamplingRule):
 
 
 def make_feedback_track_and_stop(
-    family: FeedbackGraph,
+    family: AbstractTaskFamily,
     *,
     graph: Annotated[str, "known, or unknown: estimate what queries reveal"] = "known",
     threshold: Annotated[
@@ -104,7 +105,7 @@ def make_feedback_track_and_stop(
         raise InvalidParameterError(
             f"graph must be one of {', '.join(GRAPHS)}; got {graph!r}."
         )
-    arms = arms_for(family)
+    arms = arms_of(family)
     assert isinstance(arms, GraphArms)
     return ArmsExplorer(
         "tas-fg",

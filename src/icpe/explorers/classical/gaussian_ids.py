@@ -13,7 +13,7 @@ from icpe.explorers.classical.reward_explorer import (
     RewardExplorer,
     RewardLaw,
 )
-from icpe.families.bandit_beliefs import RewardSums
+from icpe.families.bandit.rewards import RewardSums
 
 _NUM_DRAWS = 128
 _NUM_SHARES = 17

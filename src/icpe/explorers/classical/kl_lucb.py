@@ -8,7 +8,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from icpe.core.arrays import Scalar
-from icpe.explorers.classical.arms import BernoulliArms, Seen
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.classical.arms_explorer import ArmsExplorer, check_threshold_name
 from icpe.explorers.classical.lucb import (
     AbstractIntervals,
@@ -16,7 +16,8 @@ from icpe.explorers.classical.lucb import (
     exploration_rate,
     lucb_explorer,
 )
-from icpe.families.bernoulli_bandit import BernoulliBandit
+from icpe.explorers.classical.served import arms_of
+from icpe.families.bandit.arms import BernoulliArms, Seen
 from icpe.theory.divergences import kl_bernoulli
 from icpe.theory.thresholds import kl_lucb_rate
 
@@ -65,12 +66,13 @@ def _kl_bound(
 
 
 def make_kl_lucb(
-    family: BernoulliBandit,
+    family: AbstractTaskFamily,
     *,
     threshold: Annotated[
         str, "exploration rate: heuristic, ln((1 + ln t) / delta), or valid"
     ] = "heuristic",
 ) -> ArmsExplorer:
     """KL-LUCB for a Bernoulli bandit."""
-    arms = BernoulliArms(family.num_arms, family.batch_size)
+    arms = arms_of(family)
+    assert isinstance(arms, BernoulliArms)
     return lucb_explorer("kl-lucb", arms, KlIntervals(arms, threshold))

@@ -17,13 +17,6 @@ from jaxtyping import Array, Float
 
 from icpe.core.arrays import Flag, Index, PRNGKey, Scalar
 from icpe.core.family import AbstractTaskFamily
-from icpe.explorers.classical.arms import (
-    AbstractArms,
-    BernoulliArms,
-    PlainArms,
-    Seen,
-    plain_arms_for,
-)
 from icpe.explorers.classical.arms_explorer import (
     PREFERRED,
     AbstractSamplingRule,
@@ -32,6 +25,8 @@ from icpe.explorers.classical.arms_explorer import (
     check_threshold_name,
     untried_first,
 )
+from icpe.explorers.classical.served import plain_arms_of
+from icpe.families.bandit.arms import AbstractArms, BernoulliArms, PlainArms, Seen
 from icpe.theory.thresholds import heuristic_threshold, lucb_rate
 
 
@@ -158,7 +153,7 @@ def make_lucb(
     ] = "heuristic",
 ) -> ArmsExplorer:
     """LUCB1 for a bandit."""
-    arms = plain_arms_for(family)
+    arms = plain_arms_of(family)
     return lucb_explorer("lucb", arms, HoeffdingIntervals(arms, threshold))
 
 

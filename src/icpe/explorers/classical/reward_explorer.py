@@ -13,26 +13,13 @@ from jaxtyping import Array, Bool, Float
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.errors import OperatingPointError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import AbstractTaskFamily, TaskSpec
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import OperatingPoint, Regime
-from icpe.explorers.classical.arms import count_arms
-from icpe.explorers.rules.stopping import stop_if
-from icpe.families.bandit_beliefs import RewardSums
-from icpe.families.bandits import DeterministicBandit, GaussianBandit
-from icpe.families.bernoulli_bandit import BernoulliBandit
-from icpe.families.magic_action.law import MagicAction
-from icpe.families.magic_chain.law import MagicChain
-from icpe.families.shifted_gaussian_bandit import ShiftedGaussianBandit
-
-REWARD_BANDITS = (
-    GaussianBandit,
-    ShiftedGaussianBandit,
-    BernoulliBandit,
-    DeterministicBandit,
-    MagicAction,
-    MagicChain,
-)
-"""Families in which an outcome is a reward that one may want to be large."""
+from icpe.core.spec import TaskSpec
+from icpe.core.stopping import stop_if
+from icpe.explorers.classical.served import count_arms
+from icpe.families.bandit.family import AbstractBandit
+from icpe.families.bandit.rewards import RewardSums
 
 _LEAST_NOISE = 1e-3
 """Less noise than this counts as this, in units of the spread of rewards."""
@@ -113,7 +100,6 @@ class RewardExplorer(AbstractExplorer):
     def tell(
         self, state: RewardState, query: Index, outcome: Float[Array, "outcome"]
     ) -> RewardState:
-        """Counts one reward."""
         return RewardState(state.rewards.add(query, outcome[0]), state.law)
 
     def recommend(self, state: RewardState) -> Index:
@@ -130,19 +116,14 @@ def reward_law(
 ) -> RewardLaw:
     """The noise of each arm, and a prior as wide as the family's rewards.
 
-    The prior is that of the spec's shift and scale for every arm alike. Successes
-    among visitors have standard deviation at most sqrt(visitors) / 2.
+    The prior is that of the spec's shift and scale for every arm alike.
     """
-    spec, size = family.spec, count_arms(family)
+    count_arms(family)
+    assert isinstance(family, AbstractBandit)
+    noise = family.reward_noise(first_outcome)
+    assert noise is not None
+    spec = family.spec
     shift = spec.outcome_shift[0] if spec.outcome_shift else 0.0
     scale = spec.outcome_scale[0] if spec.outcome_scale else 1.0
-    if isinstance(family, MagicAction):
-        magic = first_outcome[1] if family.vary_noise else family.magic_noise
-        is_magic = jnp.arange(size) == 0
-        noise = jnp.where(is_magic, magic, 1.0 - magic)
-    elif isinstance(family, BernoulliBandit):
-        noise = jnp.full(size, 0.5 * family.batch_size**0.5)
-    else:
-        noise = jnp.full(size, getattr(family, "noise", 0.0))
-    noise = jnp.maximum(noise.astype(first_outcome.dtype), _LEAST_NOISE * scale)
+    noise = jnp.maximum(noise, _LEAST_NOISE * scale)
     return RewardLaw(noise, float(shift), float(scale))

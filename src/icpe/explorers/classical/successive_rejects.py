@@ -7,11 +7,11 @@ from jaxtyping import Array, Int
 
 from icpe.core.arrays import Index
 from icpe.core.family import AbstractTaskFamily
-from icpe.explorers.classical.arms import count_arms
 from icpe.explorers.classical.elimination import (
     AbstractSchedule,
     EliminationExplorer,
 )
+from icpe.explorers.classical.served import count_arms
 
 
 class SuccessiveRejects(AbstractSchedule):

@@ -11,7 +11,7 @@ from icpe.explorers.classical.reward_explorer import (
     RewardExplorer,
     RewardLaw,
 )
-from icpe.families.bandit_beliefs import RewardSums
+from icpe.families.bandit.rewards import RewardSums
 
 
 class PosteriorDraw(AbstractRewardRule):
@@ -25,7 +25,6 @@ class PosteriorDraw(AbstractRewardRule):
     def preferences(
         self, rewards: RewardSums, law: RewardLaw, *, key: PRNGKey
     ) -> Float[Array, "arms"]:
-        """The means drawn."""
         belief = GaussianPosterior.of(rewards, law)
         noise = jr.normal(key, belief.mean.shape, belief.mean.dtype)
         return belief.mean + belief.deviation * noise

@@ -7,20 +7,16 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
-from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.arrays import PRNGKey
 from icpe.core.family import AbstractTaskFamily
-from icpe.explorers.classical.arms import (
-    BernoulliArms,
-    PlainArms,
-    Seen,
-    plain_arms_for,
-)
 from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
     untried_first,
 )
+from icpe.explorers.classical.served import plain_arms_of
+from icpe.families.bandit.arms import BernoulliArms, PlainArms, Seen
 from icpe.theory.bernoulli_best_arm import bernoulli_best_arm_log_posterior
 from icpe.theory.gaussian_best_arm import flat_prior_best_arm
 
@@ -44,16 +40,6 @@ class TopTwoSampling(AbstractSamplingRule):
 
     arms: PlainArms
     draws: bool = eqx.field(static=True)
-
-    def init(self, seen: Seen, error_prob: Scalar | None) -> None:
-        """It remembers nothing but the rewards."""
-        return None
-
-    def update(
-        self, memory: None, seen: Seen, query: Index, outcome: Float[Array, "outcome"]
-    ) -> None:
-        """Nothing to remember."""
-        return None
 
     def preferences(
         self, memory: None, seen: Seen, *, key: PRNGKey
@@ -114,7 +100,7 @@ def make_ttts(
 def _make(
     name: str, family: AbstractTaskFamily, draws: bool, threshold: str
 ) -> ArmsExplorer:
-    arms = plain_arms_for(family)
+    arms = plain_arms_of(family)
     return ArmsExplorer(
         name,
         arms,

@@ -9,13 +9,14 @@ from jaxtyping import Array, Float
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import AbstractTaskFamily
-from icpe.explorers.classical.arms import PlainArms, Seen, plain_arms_for
 from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
     untried_first,
 )
+from icpe.explorers.classical.served import plain_arms_of
+from icpe.families.bandit.arms import PlainArms, Seen
 
 TRACKINGS = ("D", "C")
 
@@ -48,7 +49,6 @@ class Tracking(AbstractSamplingRule):
     def init(
         self, seen: Seen, error_prob: Scalar | None
     ) -> Float[Array, "queries"] | None:
-        """Nothing to follow yet."""
         return jnp.zeros_like(seen.sums) if self.tracking == "C" else None
 
     def update(
@@ -102,7 +102,7 @@ def make_track_and_stop(
     ] = "heuristic",
 ) -> ArmsExplorer:
     """Track-and-Stop for a bandit."""
-    arms = plain_arms_for(family)
+    arms = plain_arms_of(family)
     return ArmsExplorer(
         "track-and-stop",
         arms,

@@ -10,7 +10,7 @@ from icpe.explorers.classical.reward_explorer import (
     RewardExplorer,
     RewardLaw,
 )
-from icpe.families.bandit_beliefs import RewardSums
+from icpe.families.bandit.rewards import RewardSums
 
 
 class UpperBounds(AbstractRewardRule):
@@ -25,7 +25,6 @@ class UpperBounds(AbstractRewardRule):
     def preferences(
         self, rewards: RewardSums, law: RewardLaw, *, key: PRNGKey
     ) -> Float[Array, "arms"]:
-        """The bounds."""
         counts = rewards.counts.astype(rewards.sums.dtype)
         time = jnp.maximum(jnp.sum(counts), 1.0)
         pulled = jnp.maximum(counts, 1.0)

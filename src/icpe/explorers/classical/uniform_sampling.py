@@ -6,14 +6,15 @@ import equinox as eqx
 import jax.random as jr
 from jaxtyping import Array, Float
 
-from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.arrays import PRNGKey
 from icpe.core.family import AbstractTaskFamily
-from icpe.explorers.classical.arms import Seen, arms_for
 from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
 )
+from icpe.explorers.classical.served import arms_of
+from icpe.families.bandit.arms import Seen
 
 
 class UniformSampling(AbstractSamplingRule):
@@ -21,20 +22,9 @@ class UniformSampling(AbstractSamplingRule):
 
     num_queries: int = eqx.field(static=True)
 
-    def init(self, seen: Seen, error_prob: Scalar | None) -> None:
-        """It remembers nothing."""
-        return None
-
-    def update(
-        self, memory: None, seen: Seen, query: Index, outcome: Float[Array, "outcome"]
-    ) -> None:
-        """Nothing to remember."""
-        return None
-
     def preferences(
         self, memory: None, seen: Seen, *, key: PRNGKey
     ) -> Float[Array, "queries"]:
-        """A random order."""
         return jr.uniform(key, (self.num_queries,))
 
 
@@ -46,7 +36,7 @@ def make_uniform_sampling(
     ] = "heuristic",
 ) -> ArmsExplorer:
     """Uniform sampling with the stopping rule of Track-and-Stop."""
-    arms = arms_for(family)
+    arms = arms_of(family)
     return ArmsExplorer(
         "uniform-sampling",
         arms,

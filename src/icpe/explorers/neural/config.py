@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from icpe.core.errors import InvalidParameterError
-from icpe.core.family import TaskSpec
 from icpe.core.history import History
+from icpe.core.spec import TaskSpec
 from icpe.nets.tokens import AnySummary, EntrySummary, Summary, Token, tokens_along
 from icpe.nets.transformer import TransformerConfig
 

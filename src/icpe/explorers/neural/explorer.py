@@ -14,9 +14,9 @@ from icpe.core.arrays import Flag, Index, PRNGKey, Scalar
 from icpe.core.episode import STOP
 from icpe.core.errors import OperatingPointError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import TaskSpec
 from icpe.core.memory import Growing, Scratch, StepCount
 from icpe.core.request import OperatingPoint, Regime
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.networks import Estimates, ExplorerNets
 from icpe.nets.tokens import first_token, token_after
 from icpe.nets.transformer import TIME_AXIS
@@ -36,6 +36,10 @@ class NeuralExplorer(AbstractExplorer):
     """Asks the query of largest value; stops when stopping is worth as much."""
 
     nets: ExplorerNets
+
+    @property
+    def made_for(self) -> TaskSpec:
+        return self.nets.spec
 
     def init(
         self,
@@ -95,7 +99,6 @@ class NeuralExplorer(AbstractExplorer):
     def tell(
         self, state: NeuralState, query: Index, outcome: Float[Array, "outcome"]
     ) -> NeuralState:
-        """Reads one more query and its outcome."""
         spec = self.nets.spec
         caches, summary = state.memory.value
         caches = caches.value
@@ -112,11 +115,9 @@ class NeuralExplorer(AbstractExplorer):
         )
 
     def recommend(self, state: NeuralState) -> Index:
-        """The most probable hypothesis."""
         return jnp.argmax(state.estimates.log_posterior)
 
     def log_posterior(self, state: NeuralState) -> Float[Array, "hypotheses"]:
-        """The inference net's belief."""
         return state.estimates.log_posterior
 
     def _read(self, token, summary, caches, price, max_queries, position):

@@ -4,7 +4,7 @@ The value of stopping is known, S(D) = max_h I(h | D), so there is no stop head.
 query costs is known as well, so the query net predicts only the rest: the fraction
 g(D, a) of the present error probability that asking will remove,
 
-    Q(D, a) = S(D) - price * cost(a) + (1 - S(D)) * g(D, a),    0 <= g <= 1.
+    Q(D, a) = S(D) - price * cost(a) + (1 - S(D)) * g(D, a).
 
 Stopping then does not hang on two networks agreeing about S, and the values of
 queries stay apart where all of them are small, at the high-accuracy end.
@@ -21,9 +21,9 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey, PyTree, Scalar
-from icpe.core.family import TaskSpec
 from icpe.core.history import History
 from icpe.core.memory import StepCount
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.nets.canvas import AbstractSummaryEncoder, CanvasEncoder
 from icpe.nets.encoders import AbstractOutcomeEncoder, LinearEncoder, PatchEncoder

@@ -1,13 +1,12 @@
 """The explorer of the paper: a learned stop action, and one model per request.
 
-Two Transformers as in `icpe.explorers.neural.networks`, but the query net gives the value
-of every query and of stopping, and nothing tells it what is asked: the networks serve
-the one error probability or budget they were trained for (Russo, Welch & Pacchiano,
-"In-Context Learning for Pure Exploration", appendix "Algorithms").
+Two Transformers as in `networks.py`, but the query net gives the value of every query
+and of stopping, and nothing tells it what is asked: the networks serve the one error
+probability or budget they were trained for (Russo, Welch & Pacchiano, "In-Context
+Learning for Pure Exploration", appendix "Algorithms").
 """
 
 import dataclasses
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,12 +17,12 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from icpe.core.arrays import Index, PRNGKey, PyTree
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import TaskSpec
 from icpe.core.history import History
 from icpe.core.memory import Growing, Scratch, StepCount
-from icpe.core.request import OperatingPoint, Regime
+from icpe.core.request import OperatingPoint, Regime, Request
+from icpe.core.spec import TaskSpec
+from icpe.core.stopping import stop_if
 from icpe.explorers.neural.config import NetConfig
-from icpe.explorers.rules.stopping import stop_if
 from icpe.nets.dropout import Dropout
 from icpe.nets.encoders import LinearEncoder
 from icpe.nets.sequence import SequenceNet
@@ -57,31 +56,30 @@ class Objective:
                 f"error_prob must lie strictly between 0 and 1; got {self.error_prob}."
             )
 
+    @property
+    def request(self) -> Request:
+        """The objective as a request."""
+        return Request(error_prob=self.error_prob, budget=self.budget)
+
     def operating_point(self, horizon: int) -> OperatingPoint:
         """The objective as an operating point.
 
         Raises:
             OperatingPointError: a budget below 1 or beyond the horizon.
         """
-        if self.error_prob is not None:
-            return OperatingPoint.at(horizon, error_prob=self.error_prob)
-        return OperatingPoint.at(horizon, budget=self.budget)
+        return self.request.at(horizon)
 
-    def serve(self, horizon: int, **request: Any) -> OperatingPoint:
-        """The operating point of a request, which must be the objective itself.
+    def check_serves(self, request: Request, horizon: int) -> None:
+        """Raises one sentence unless the request is the objective itself.
 
         Raises:
-            OperatingPointError: the request is malformed or is another one.
+            OperatingPointError: it is another one.
         """
-        asked = OperatingPoint.at(horizon, **request)
-        served = self.operating_point(horizon)
-        if not eqx.tree_equal(asked, served):
-            given = ", ".join(f"{k}={v}" for k, v in request.items() if v is not None)
+        if not eqx.tree_equal(request.at(horizon), self.operating_point(horizon)):
             raise OperatingPointError(
-                f"This explorer was trained for {self} alone; got "
-                f"{given}: ask for that, or train another one."
+                f"This explorer was trained for {self} alone; got {request}: ask for "
+                "that, or train another one."
             )
-        return served
 
     def __str__(self) -> str:
         if self.error_prob is not None:
@@ -260,6 +258,10 @@ class PaperExplorer(AbstractExplorer):
 
     nets: PaperNets
 
+    @property
+    def made_for(self) -> TaskSpec:
+        return self.nets.spec
+
     def init(
         self,
         spec: TaskSpec,
@@ -302,7 +304,6 @@ class PaperExplorer(AbstractExplorer):
     def tell(
         self, state: PaperState, query: Index, outcome: Float[Array, "outcome"]
     ) -> PaperState:
-        """Reads one more query and its outcome."""
         spec = self.nets.spec
         caches, summary = state.memory.value
         token, summary = token_after(
@@ -311,11 +312,9 @@ class PaperExplorer(AbstractExplorer):
         return self._read(token, summary, caches.value, state.position.next())
 
     def recommend(self, state: PaperState) -> Index:
-        """The most probable hypothesis."""
         return jnp.argmax(state.outputs.log_posterior)
 
     def log_posterior(self, state: PaperState) -> Float[Array, "hypotheses"]:
-        """The inference net's belief."""
         return state.outputs.log_posterior
 
     def _read(self, token, summary, caches, position) -> PaperState:

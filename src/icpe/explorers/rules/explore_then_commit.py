@@ -9,11 +9,12 @@ from icpe.core.arrays import Flag, Index, PRNGKey, PyTree
 from icpe.core.episode import STOP
 from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import AbstractTaskFamily, TaskSpec
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.memory import StepCount
 from icpe.core.request import OperatingPoint, Regime
-from icpe.explorers.rules.posterior_greedy import asks_about_hypotheses, families_that
-from icpe.explorers.rules.stopping import stop_if
+from icpe.core.spec import TaskSpec
+from icpe.core.stopping import stop_if
+from icpe.explorers.registry import families_that
 from icpe.families.registry import family_name
 
 
@@ -92,7 +93,6 @@ class ExploreThenCommitExplorer(AbstractExplorer):
         )
 
     def recommend(self, state: CommitState) -> Index:
-        """The answer of the explorer inside."""
         return self.inner.recommend(state.inner)
 
     def log_posterior(self, state: CommitState) -> Float[Array, "hypotheses"] | None:
@@ -121,10 +121,11 @@ def make_explore_then_commit(
     Raises:
         UnsupportedError: the answer is not something that can be pulled.
     """
-    if not asks_about_hypotheses(family.spec):
+    if not family.spec.asks_about_hypotheses:
+        able = families_that(lambda family: family.spec.asks_about_hypotheses)
         raise UnsupportedError(
             f"Explorer 'explore-then-commit' pulls its answer, but the queries of "
             f"{family_name(family)!r} are not its hypotheses; it can serve "
-            f"{', '.join(families_that(asks_about_hypotheses))}."
+            f"{', '.join(able)}."
         )
     return ExploreThenCommitExplorer(inner, family.spec, inner_point)

@@ -1,7 +1,6 @@
 """Labeled images by name, read when they are first needed.
 
-A family keeps only the name of its images, so that it stays a small hashable value;
-the pixels enter when a task is drawn.
+A family keeps the name of its images; the pixels are read when they are needed.
 """
 
 import functools as ft
@@ -9,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import Array, Int, UInt8
 
 from icpe.core.errors import DataError, InvalidParameterError, UnknownNameError
 
@@ -20,8 +20,8 @@ Split = Literal["train", "test"]
 class LabeledImages(NamedTuple):
     """Gray images of one size, and the class of each."""
 
-    images: UInt8[np.ndarray, "number height width"]
-    labels: Int[np.ndarray, "number"]
+    images: UInt8[Array | np.ndarray, "number height width"]
+    labels: Int[Array | np.ndarray, "number"]
 
 
 class ImageSource(NamedTuple):
@@ -82,6 +82,12 @@ def load_images(name: str, split: Split) -> LabeledImages:
         DataError: they cannot be found, or are damaged.
     """
     return image_source(name).load(split)
+
+
+@ft.lru_cache
+def image_arrays(name: str, split: Split) -> LabeledImages:
+    """The same as arrays of the default device, put there once."""
+    return LabeledImages(*map(jnp.asarray, load_images(name, split)))
 
 
 def _source_of_file(path: Path) -> ImageSource:

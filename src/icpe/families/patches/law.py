@@ -1,18 +1,34 @@
 """Generalized search on images: which class is it, seen through as few patches as
 possible?"""
 
+import dataclasses
+
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.checks import check_at_least, check_between
-from icpe.core.family import AbstractTaskFamily, StepResult, TaskSpec, parameter
+from icpe.core.family import (
+    AbstractTaskFamily,
+    StepResult,
+    parameter,
+    plain_reset,
+    plain_step,
+)
+from icpe.core.history import History
+from icpe.core.spec import TaskSpec
 from icpe.families.patches.augment import Distortion, distort
-from icpe.families.patches.images import ImageSource, Split, image_source, load_images
-
-Revealed = Bool[Array, "patches"]
+from icpe.families.patches.canvas import canvas_lines
+from icpe.families.patches.images import (
+    ImageSource,
+    LabeledImages,
+    Split,
+    image_arrays,
+    image_source,
+    load_images,
+)
 
 
 class PatchTask(eqx.Module):
@@ -48,6 +64,7 @@ class Patches(AbstractTaskFamily):
     noise: float = parameter(
         0.1, "standard deviation of the noise of each pixel", rare=True
     )
+    in_memory: LabeledImages | None = eqx.field(default=None, metadata={"loaded": True})
 
     def __check_init__(self):
         source = self.source
@@ -100,7 +117,9 @@ class Patches(AbstractTaskFamily):
             horizon=self.horizon or self.num_patches,
             outcome_shift=(0.5,) * num_pixels,
             outcome_scale=(0.5,) * num_pixels,
-            masks_queries=not self.repeats,
+            ask_once=not self.repeats,
+            reveals=False,
+            may_end=False,
             query_names=tuple(
                 f"row {row + 1}, column {column + 1}"
                 for row in range(rows)
@@ -116,7 +135,9 @@ class Patches(AbstractTaskFamily):
     def sample_task(self, *, key: PRNGKey) -> PatchTask:
         """Draws an image of the split and distorts it."""
         index_key, distortion_key = jr.split(key)
-        data = load_images(self.images, self.split)
+        data = self.in_memory
+        if data is None:
+            data = load_images(self.images, self.split)
         index = jr.randint(index_key, (), 0, len(data.labels))
         image = self.pad(jnp.asarray(data.images)[index].astype(jnp.float32) / 255.0)
         return PatchTask(
@@ -132,17 +153,20 @@ class Patches(AbstractTaskFamily):
         ]
         return jnp.pad(image, [(e // 2, e - e // 2) for e in extra])
 
+    def with_data(self) -> "Patches":
+        """With the images of the split."""
+        if self.in_memory is not None:
+            return self
+        arrays = image_arrays(self.images, self.split)
+        return dataclasses.replace(self, in_memory=arrays)
+
     def reset(self, task: PatchTask, *, key: PRNGKey) -> StepResult:
-        """All is hidden."""
-        hidden = jnp.zeros(self.num_patches, bool)
-        return self._result(hidden, jnp.zeros(self.patch_size**2))
+        return plain_reset(self.spec)
 
     def step(
-        self, state: Revealed, query: Index, task: PatchTask, *, key: PRNGKey
+        self, state: None, query: Index, task: PatchTask, *, key: PRNGKey
     ) -> StepResult:
-        """Reveals one patch."""
-        revealed = state | (jnp.arange(self.num_patches) == query)
-        return self._result(revealed, self.cut(task.image)[query])
+        return plain_step(self.spec, self.cut(task.image)[query])
 
     def cut(
         self, image: Float[Array, "rows columns"]
@@ -153,11 +177,8 @@ class Patches(AbstractTaskFamily):
         return tiles.reshape(rows * columns, size * size)
 
     def hypothesis(self, task: PatchTask) -> Index:
-        """The class of the image."""
         return task.label
 
-    def _result(
-        self, revealed: Revealed, outcome: Float[Array, "pixels"]
-    ) -> StepResult:
-        allowed = jnp.ones_like(revealed) if self.repeats else ~revealed
-        return StepResult(revealed, outcome, allowed, jnp.asarray(False))
+    def episode_picture(self, history: History) -> tuple[str, ...]:
+        """The patches seen so far."""
+        return canvas_lines(history, self.grid, (self.patch_size, self.patch_size))

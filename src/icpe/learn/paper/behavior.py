@@ -5,9 +5,9 @@ import jax.random as jr
 from jaxtyping import Array, Bool, Int
 
 from icpe.core.arrays import Index, PRNGKey, PyTree, Scalar
-from icpe.core.family import TaskSpec
+from icpe.core.spec import TaskSpec
+from icpe.core.stopping import random_query
 from icpe.explorers.neural.paper import PaperExplorer
-from icpe.explorers.rules.stopping import random_query
 from icpe.learn.behavior import AbstractBehavior, TrainingPoint
 from icpe.learn.paper.config import PaperConfig
 

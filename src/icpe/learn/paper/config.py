@@ -7,7 +7,7 @@ from icpe.core.checks import check_at_least, check_between, check_positive
 from icpe.core.errors import InvalidParameterError
 from icpe.explorers.neural.config import NetConfig
 from icpe.explorers.neural.paper import Objective
-from icpe.nets.transformer import TransformerConfig
+from icpe.learn.config import CommonConfig
 
 Reward = Literal["max", "truth", "log-truth", "environment"]
 """What an episode earns when it ends at D: the largest posterior probability, that of
@@ -16,7 +16,7 @@ each outcome instead, which is plain DQN with an inference net beside it."""
 
 
 @dataclasses.dataclass(frozen=True)
-class PaperConfig:
+class PaperConfig(CommonConfig):
     """Configuration of the paper's learner.
 
     One iteration plays `batch_size` episodes, puts their partial trajectories into the
@@ -34,18 +34,10 @@ class PaperConfig:
     """Iterations of play and update."""
     batch_size: int = 256
     """Episodes played in an iteration."""
-    minibatch_size: int = 512
-    """Transitions in a gradient step."""
     updates_per_iteration: int = 8
     """Gradient steps in an iteration."""
     replay_size: int = 16384
     """Episodes whose transitions are kept for replay; a multiple of batch_size."""
-    learning_rate: float = 5e-4
-    """Peak step size of Adam."""
-    decay_fraction: float = 0.4
-    """Last part of training, over which the step size falls to a fiftieth."""
-    max_grad_norm: float = 1.0
-    """Largest global norm of each network's gradient."""
     discount: float = 1.0
     """Discount of the value of the next history."""
     inference_period: int = 50
@@ -72,29 +64,16 @@ class PaperConfig:
     since the accuracy of untrained networks says nothing about it."""
     dropout: float = 0.0
     """Probability of dropping out in embeddings, attention and residuals."""
-    width: int = 128
-    """Width of the Transformers."""
-    num_layers: int = 3
-    """Blocks in each Transformer."""
-    num_heads: int = 4
-    """Attention heads in a block."""
-    num_kv_heads: int = 1
-    """Heads of keys and values, shared by groups of attention heads."""
-    bfloat16: bool = False
-    """Multiply matrices in bfloat16."""
     summary: bool = False
     """Give tokens the counts and mean outcomes of the queries so far."""
-    log_every: int = 50
-    """Iterations in one compiled chunk, between two lines of the log."""
-    seed: int = 0
-    """Seed of everything random in training."""
 
     def __post_init__(self):
-        for name in _COUNTS:
-            check_at_least(name, getattr(self, name), 1)
+        super().__post_init__()
+        check_at_least("inference_period", self.inference_period, 1)
+        check_at_least("query_period", self.query_period, 1)
         check_at_least("budget", self.budget, 0)
-        for name in _POSITIVE:
-            check_positive(name, getattr(self, name))
+        check_positive("min_cost", self.min_cost)
+        check_positive("initial_cost", self.initial_cost)
         for name in _FRACTIONS:
             check_between(name, getattr(self, name), 0.0, 1.0)
         if not 0.0 <= self.dropout < 1.0:
@@ -105,11 +84,6 @@ class PaperConfig:
             raise InvalidParameterError(
                 f"initial_cost must be at least min_cost {self.min_cost}; "
                 f"got {self.initial_cost}."
-            )
-        if self.replay_size % self.batch_size:
-            raise InvalidParameterError(
-                f"replay_size must be a multiple of batch_size {self.batch_size}; "
-                f"got {self.replay_size}."
             )
         if self.reward == "environment" and not self.budget:
             raise InvalidParameterError(
@@ -128,39 +102,15 @@ class PaperConfig:
     @property
     def net_config(self) -> NetConfig:
         """The networks' part of the configuration."""
-        transformer = TransformerConfig(
-            width=self.width,
-            num_layers=self.num_layers,
-            num_heads=self.num_heads,
-            num_kv_heads=self.num_kv_heads,
-            bfloat16=self.bfloat16,
-        )
-        return NetConfig(transformer, self.summary)
+        return NetConfig(self.transformer, self.summary)
 
     @property
     def num_greedy(self) -> int:
         """Episodes of a batch that never explore, at least one."""
         return max(1, round(self.greedy_fraction * self.batch_size))
 
-    @property
-    def num_updates(self) -> int:
-        """Gradient steps in the whole training."""
-        return self.num_iterations * self.updates_per_iteration
 
-
-_COUNTS = (
-    "num_iterations",
-    "batch_size",
-    "minibatch_size",
-    "updates_per_iteration",
-    "replay_size",
-    "inference_period",
-    "query_period",
-    "log_every",
-)
-_POSITIVE = ("learning_rate", "max_grad_norm", "min_cost", "initial_cost")
 _FRACTIONS = (
-    "decay_fraction",
     "discount",
     "exploration_start",
     "exploration_end",

@@ -8,13 +8,12 @@ import jax.numpy as jnp
 import jax.random as jr
 import optax
 from jax import lax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import PRNGKey, PyTree, Scalar
 from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.neural.paper import Outputs, PaperExplorer, PaperNets
-from icpe.learn.optimizer import adam, parameters
 from icpe.learn.paper.behavior import EpsilonGreedy, training_points
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.losses import (
@@ -26,6 +25,7 @@ from icpe.learn.paper.losses import (
 )
 from icpe.learn.paper.transitions import Transition, sample_transitions
 from icpe.learn.replay import Experience, Replay
+from icpe.learn.steps import adam, gradient_step, parameters, shard
 from icpe.nets.dropout import Dropout
 from icpe.play.rollout import rollout
 
@@ -103,7 +103,10 @@ class PaperLearner(eqx.Module):
         def update(carry, key):
             # Sample a batch from B and update the parameters of I and Q.
             size, (batch_key, key) = self.config.minibatch_size, jr.split(key)
-            batch = self._spread(sample_transitions(replay, size, key=batch_key))
+            batch = shard(
+                sample_transitions(replay, self.family.spec, size, key=batch_key),
+                self.mesh,
+            )
             nets, targets, optimizer, updates = carry
             (nets, optimizer), losses = self.learn(
                 nets, targets, optimizer, cost, batch, key
@@ -129,14 +132,14 @@ class PaperLearner(eqx.Module):
         """Episodes of the exploring explorer; what is reported does not explore."""
         points = training_points(self.config, self.family.spec, iteration)
         explorer = EpsilonGreedy(PaperExplorer(nets.for_play()))
-        keys, points = self._spread((jr.split(key, self.config.batch_size), points))
+        keys, points = shard((jr.split(key, self.config.batch_size), points), self.mesh)
         transcript = rollout(explorer, self.family, points, keys=keys)
         greedy = slice(self.config.num_greedy)
         played = {
             "accuracy": jnp.mean(transcript.ending.correct[greedy]),
             "mean_queries": jnp.mean(transcript.ending.num_queries[greedy]),
         }
-        return Experience.of(transcript, points), played
+        return Experience.of(transcript, points, self.family.spec.num_queries), played
 
     def update_cost(
         self, cost: Scalar, accuracy: Scalar, iteration: Int[Array, ""]
@@ -191,13 +194,8 @@ class PaperLearner(eqx.Module):
             }
             return sum(losses.values()), losses
 
-        gradient, losses = eqx.filter_grad(loss, has_aux=True)(nets)
-        gradient = parameters(gradient)
-        steps, optimizer = jax.vmap(self._optimizer.update)(
-            gradient, optimizer, parameters(nets)
-        )
-        losses["grad_norm"] = optax.tree.norm(gradient)
-        return (eqx.apply_updates(nets, steps), optimizer), losses
+        nets, optimizer, losses = gradient_step(self._optimizer, optimizer, nets, loss)
+        return (nets, optimizer), losses
 
     def refresh(self, targets: PyTree, nets: PyTree, updates: Int[Array, ""]) -> PyTree:
         """The target networks, each copied anew when its period is over.
@@ -232,13 +230,6 @@ class PaperLearner(eqx.Module):
         return jax.vmap(make)(
             step_rewards, end_rewards, target.values, batch.query_mask, batch.terminal
         )
-
-    def _spread(self, tree: PyTree) -> PyTree:
-        """Lays the leading axis of every leaf out over the devices of the mesh."""
-        if self.mesh is None:
-            return tree
-        sharding = NamedSharding(self.mesh, PartitionSpec(*self.mesh.axis_names))
-        return lax.with_sharding_constraint(tree, sharding)
 
     @property
     def _optimizer(self) -> optax.GradientTransformation:

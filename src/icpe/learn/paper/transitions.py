@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int
 
-from icpe.core.arrays import PRNGKey
+from icpe.core.arrays import Flag, PRNGKey
 from icpe.core.episode import STOP
 from icpe.core.history import History
+from icpe.core.spec import TaskSpec
 from icpe.learn.replay import Experience, Replay
 
 
@@ -45,35 +46,40 @@ class Transition(eqx.Module):
         )[..., 0, :]
 
 
-def sample_transitions(replay: Replay, size: int, *, key: PRNGKey) -> Transition:
+def sample_transitions(
+    replay: Replay, spec: TaskSpec, size: int, *, key: PRNGKey
+) -> Transition:
     """Uniform draws, with replacement, from all transitions of all episodes kept."""
     filled = jnp.arange(replay.capacity) < jnp.minimum(replay.added, replay.capacity)
-    counts = jnp.where(filled, num_transitions(replay.episodes), 0)
+    counts = jnp.where(filled, num_transitions(replay.episodes, spec), 0)
     ends = jnp.cumsum(counts)
     draw = jr.randint(key, (size,), 0, jnp.maximum(ends[-1], 1))
     episode = jnp.searchsorted(ends, draw, side="right", method="scan_unrolled")
     episode = jnp.minimum(episode, replay.capacity - 1)
     step = draw - (ends - counts)[episode]
     chosen = jax.tree.map(lambda ring: ring[episode], replay.episodes)
-    return jax.vmap(transition_at)(chosen, step)
+    return jax.vmap(transition_at, in_axes=(0, 0, None))(chosen, step, spec)
 
 
-def num_transitions(episodes: Experience) -> Int[Array, "*episodes"]:
+def num_transitions(episodes: Experience, spec: TaskSpec) -> Int[Array, "episodes"]:
     """Queries made, and one more where the explorer stopped by itself."""
-    return episodes.length + _stopped(episodes).astype(episodes.length.dtype)
+    stopped = jax.vmap(_stopped, in_axes=(0, None))(episodes, spec)
+    return episodes.length + stopped.astype(episodes.length.dtype)
 
 
-def transition_at(episode: Experience, step: Int[Array, ""]) -> Transition:
+def transition_at(
+    episode: Experience, step: Int[Array, ""], spec: TaskSpec
+) -> Transition:
     """The transition at one step of one episode."""
     made = step < episode.length
     action = jnp.where(made, episode.queries[step].astype(jnp.int32), STOP)
     after = step + made.astype(step.dtype)
-    masks = episode.query_masks
+    masks = episode.allowed(spec)
     return Transition(
         before=prefix(episode, step),
         action=action,
         after=prefix(episode, after),
-        terminal=made & (after == episode.length) & ~_stopped(episode),
+        terminal=made & (after == episode.length) & ~_stopped(episode, spec),
         hypothesis=episode.hypothesis,
         query_mask=None if masks is None else masks[after],
     )
@@ -90,11 +96,8 @@ def prefix(episode: Experience, length: Int[Array, ""]) -> History:
     )
 
 
-def _stopped(episodes: Experience) -> Bool[Array, "*episodes"]:
+def _stopped(episode: Experience, spec: TaskSpec) -> Flag:
     """Whether the explorer stopped: nothing else had ended the episode."""
-    stopped = ~episodes.terminated & (episodes.length < episodes.max_queries)
-    masks = episodes.query_masks
-    if masks is None:
-        return stopped
-    at_end = jnp.take_along_axis(masks, episodes.length[..., None, None], axis=-2)
-    return stopped & jnp.any(at_end[..., 0, :], axis=-1)
+    stopped = ~episode.terminated & (episode.length < episode.max_queries)
+    masks = episode.allowed(spec)
+    return stopped if masks is None else stopped & jnp.any(masks[episode.length])

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from icpe.core.arrays import Index, PRNGKey, PyTree, Scalar
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.request import OperatingPoint
-from icpe.explorers.rules.stopping import random_query, stop_if
+from icpe.core.stopping import random_query, stop_if
 from icpe.nets.tokens import Summary
 from icpe.studies.digits.nets import MaskedPictureNet
 
@@ -49,7 +49,7 @@ class RandomChooser(AbstractChooser):
     """Any allowed tile with equal probability."""
 
     def init(self, operating_point: OperatingPoint) -> None:
-        """Keeps nothing."""
+        return None
 
     def choose(
         self,
@@ -59,7 +59,6 @@ class RandomChooser(AbstractChooser):
         *,
         key: PRNGKey,
     ) -> Index:
-        """A random tile."""
         return random_query(query_mask, key=key)
 
 
@@ -69,7 +68,7 @@ class OrderChooser(AbstractChooser):
     order: Int[Array, "queries"]
 
     def init(self, operating_point: OperatingPoint) -> None:
-        """Keeps nothing."""
+        return None
 
     def choose(
         self,
@@ -99,7 +98,7 @@ class ValueChooser(AbstractChooser):
     margin: Scalar = eqx.field(converter=jnp.asarray, default=0.0)
 
     def init(self, operating_point: OperatingPoint) -> None:
-        """Keeps nothing."""
+        return None
 
     def choose(
         self,
@@ -109,7 +108,6 @@ class ValueChooser(AbstractChooser):
         *,
         key: PRNGKey,
     ) -> Index:
-        """The greedy tile."""
         values = self.net(believed.seen)
         hidden = believed.seen.counts == 0
         values = values - jnp.where(hidden, self.margin, 0.0)
@@ -126,7 +124,7 @@ class ThompsonChooser(AbstractChooser):
     net: MaskedPictureNet
 
     def init(self, operating_point: OperatingPoint) -> None:
-        """Keeps nothing."""
+        return None
 
     def choose(
         self,

@@ -8,14 +8,9 @@ from jaxtyping import Array, Bool, Float
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.errors import UnsupportedError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import TaskSpec
 from icpe.core.request import OperatingPoint
-from icpe.explorers.rules.stopping import (
-    is_confident,
-    random_query,
-    stop_if,
-    stop_threshold,
-)
+from icpe.core.spec import TaskSpec
+from icpe.core.stopping import is_confident, random_query, stop_if, stop_threshold
 from icpe.nets.tokens import Summary
 from icpe.studies.digits.nets import PictureClassifier, seen_picture
 
@@ -59,7 +54,6 @@ class ClassifierExplorer(AbstractExplorer):
         *,
         key: PRNGKey,
     ) -> Index:
-        """A random allowed tile."""
         query = random_query(query_mask, key=key)
         if state.threshold is None:
             return query
@@ -68,11 +62,9 @@ class ClassifierExplorer(AbstractExplorer):
     def tell(
         self, state: ClassifiedState, query: Index, outcome: Float[Array, "outcome"]
     ) -> ClassifiedState:
-        """Uncovers the tile."""
         return ClassifiedState(uncover(state.seen, query, outcome), state.threshold)
 
     def recommend(self, state: ClassifiedState) -> Index:
-        """The classifier's answer."""
         return jnp.argmax(self.log_posterior(state))
 
     def log_posterior(self, state: ClassifiedState) -> Float[Array, "hypotheses"]:

@@ -22,10 +22,10 @@ from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.checks import check_at_least, check_between, check_positive
 from icpe.core.progress import AbstractProgress
 from icpe.core.request import OperatingPoint, Regime
-from icpe.explorers.rules.stopping import random_query
+from icpe.core.stopping import random_query
 from icpe.families.patches.law import Patches
 from icpe.learn.behavior import TrainingPoint
-from icpe.learn.optimizer import polyak
+from icpe.learn.steps import polyak
 from icpe.nets.tokens import Summary
 from icpe.play.rollout import rollout
 from icpe.studies.digits.choosers import (
@@ -192,7 +192,7 @@ def fit_confidence(
         loss, gradient = eqx.filter_value_and_grad(loss_of)(state.net)
         direction, adam_state = adam.update(gradient, state.optimizer)
         net = descend(state.net, direction, config.learning_rate, step, fraction)
-        averaged = polyak(state.averaged, net, config.target_rate)
+        averaged = polyak(net, state.averaged, config.target_rate)
         return _State(net, averaged, adam_state, memory), loss
 
     like = eqx.filter_eval_shape(

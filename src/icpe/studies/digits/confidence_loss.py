@@ -8,7 +8,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import PRNGKey, Scalar
-from icpe.learn.returns import lambda_returns
+from icpe.learn.targets import lambda_returns
 from icpe.nets.tokens import Summary
 from icpe.studies.digits.nets import MaskedPictureNet
 

@@ -28,7 +28,7 @@ class EntropyChooser(AbstractChooser):
     bandwidth: float = eqx.field(static=True, default=2.0)
 
     def init(self, operating_point: OperatingPoint) -> None:
-        """Keeps nothing."""
+        return None
 
     def choose(
         self,

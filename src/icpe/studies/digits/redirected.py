@@ -6,8 +6,8 @@ from jaxtyping import Array, Bool, Float
 from icpe.core.arrays import Index, PRNGKey, PyTree
 from icpe.core.errors import OperatingPointError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import TaskSpec
 from icpe.core.request import OperatingPoint, Regime
+from icpe.core.spec import TaskSpec
 from icpe.nets.tokens import Summary
 from icpe.studies.digits.choosers import AbstractChooser, Believed
 from icpe.studies.digits.classified import uncover
@@ -56,14 +56,12 @@ class RedirectedExplorer(AbstractExplorer):
         *,
         key: PRNGKey,
     ) -> Index:
-        """The chooser's query."""
         believed = Believed(state.seen, self.believer, state.inner)
         return self.chooser.choose(state.kept, believed, query_mask, key=key)
 
     def tell(
         self, state: RedirectedState, query: Index, outcome: Float[Array, "outcome"]
     ) -> RedirectedState:
-        """Both hear of it."""
         return RedirectedState(
             uncover(state.seen, query, outcome),
             self.believer.tell(state.inner, query, outcome),
@@ -71,11 +69,9 @@ class RedirectedExplorer(AbstractExplorer):
         )
 
     def recommend(self, state: RedirectedState) -> Index:
-        """The believer's answer."""
         return self.believer.recommend(state.inner)
 
     def log_posterior(
         self, state: RedirectedState
     ) -> Float[Array, "hypotheses"] | None:
-        """The believer's belief."""
         return self.believer.log_posterior(state.inner)

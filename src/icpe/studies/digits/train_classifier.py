@@ -14,7 +14,7 @@ from icpe.core.arrays import PRNGKey
 from icpe.core.checks import check_at_least, check_between, check_positive
 from icpe.core.progress import AbstractProgress
 from icpe.families.patches.law import Patches
-from icpe.learn.optimizer import polyak
+from icpe.learn.steps import polyak
 from icpe.studies.digits.loop import Trained, descend, optimizer, run_updates
 from icpe.studies.digits.nets import PictureClassifier
 
@@ -105,7 +105,8 @@ def fit_classifier(
         direction, adam_state = adam.update(gradient, state.optimizer)
         net = descend(state.net, direction, config.learning_rate, step, fraction)
         rate = jnp.maximum(config.average_rate, 1.0 / (1.0 + step))
-        return _State(net, polyak(state.averaged, net, rate), adam_state), loss
+        averaged = polyak(net, state.averaged, rate)
+        return _State(net, averaged, adam_state), loss
 
     net = new_classifier(family, config, key=net_key)
     state = _State(

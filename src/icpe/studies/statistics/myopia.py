@@ -17,7 +17,7 @@ from icpe.core.errors import OperatingPointError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import OperatingPoint
 from icpe.explorers import make_explorer
-from icpe.families.magic_chain.law import MagicChain
+from icpe.families.magic_chain import MagicChain
 from icpe.families.two_pull_bandit import TwoPullBandit
 from icpe.play.rollout import rollout_chunks
 from icpe.theory.information_directed import (

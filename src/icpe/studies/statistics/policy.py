@@ -14,14 +14,17 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from icpe.artifact.serving import Contender, serve
 from icpe.core.arrays import PyTree
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
-from icpe.evaluate.benchmark import Contender, Request
-from icpe.families.bandits import DeterministicBandit, GaussianBandit, numbers_of_arms
+from icpe.core.request import Request
+from icpe.families.bandit.varying import numbers_of_arms
+from icpe.families.deterministic_bandit import DeterministicBandit
+from icpe.families.gaussian_bandit import GaussianBandit
 from icpe.play.rollout import rollout_chunks
-from icpe.studies.statistics.nested import play_tasks, sample_tasks
+from icpe.studies.statistics.tasks import play_tasks, sample_tasks
 from icpe.theory.characteristic_time import gaussian_characteristic_time
 
 Proportions = Callable[[Float[Array, "arms"]], Float[Array, "arms"]]
@@ -102,11 +105,8 @@ class PolicyStatistics:
 def measure_allocation(
     contender: Contender,
     family: AbstractTaskFamily,
+    request: Request,
     *,
-    error_prob: float | None = None,
-    budget: int | None = None,
-    price: float | None = None,
-    max_queries: int | None = None,
     episodes: int = 10_000,
     seed: int = 0,
 ) -> Allocation:
@@ -115,8 +115,7 @@ def measure_allocation(
     Raises:
         OperatingPointError: the request is malformed, or cannot be served.
     """
-    request = Request(error_prob, budget, price, max_queries)
-    player = request.put_to(contender, family)
+    player = serve(contender, request, family)
     total = None
     for chunk in rollout_chunks(
         player.explorer, family, player.operating_point, episodes, key=jr.key(seed)
@@ -149,13 +148,10 @@ def inverse_gap_proportions(means: Float[Array, "arms"]) -> Float[Array, "arms"]
 def policy_statistics(
     contender: Contender,
     family: AbstractTaskFamily,
+    request: Request,
     *,
     task: PyTree | None = None,
     trajectories: int = 100,
-    error_prob: float | None = None,
-    budget: int | None = None,
-    price: float | None = None,
-    max_queries: int | None = None,
     proportions: Proportions = optimal_proportions,
     seed: int = 0,
 ) -> PolicyStatistics:
@@ -169,12 +165,9 @@ def policy_statistics(
         contender: the explorer.
         family: a bandit: one number per outcome, one hypothesis per query. One that
             reveals its number of arms may do so if all arms are there.
+        request: what is asked of the explorer.
         task: the environment; drawn by the seed if None.
         trajectories: number of episodes.
-        error_prob: stop when the error probability is at most this.
-        budget: make exactly this many queries.
-        price: price of one unit of cost.
-        max_queries: cap on the queries, beside a price or an error probability.
         proportions: what would be tracked at given means.
         seed: seed of environment and noise.
 
@@ -194,7 +187,7 @@ def policy_statistics(
     tasks = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], task)
     if task is None:
         tasks = sample_tasks(family, 1, key=task_key)
-    player = Request(error_prob, budget, price, max_queries).put_to(contender, family)
+    player = serve(contender, request, family)
     chunks = list(play_tasks(player, family, tasks, trajectories, key=play_key))
     history = jax.tree.map(
         lambda *leaves: np.concatenate(leaves), *(chunk.history for chunk in chunks)

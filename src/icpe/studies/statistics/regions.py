@@ -11,9 +11,10 @@ from jax import lax
 from jaxtyping import Array, Bool, Int
 
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import AbstractTaskFamily, TaskSpec
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
 from icpe.core.request import OperatingPoint
+from icpe.core.spec import TaskSpec
 from icpe.play.rollout import rollout_chunks
 from icpe.studies.statistics.adaptivity import Selections
 from icpe.theory.intervals import clopper_pearson

@@ -1,0 +1,199 @@
+"""The exact belief of a family that gives the likelihood of its outcomes."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import entr, xlogy
+from jaxtyping import Array, Float
+
+from icpe.core.arrays import Index
+from icpe.core.belief import AbstractBelief, AbstractPredictiveBelief
+from icpe.core.errors import UnsupportedError
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.simulate import FirstAnswers, first_answers
+
+_NUM_TASKS = 256
+_MOST_OUTCOMES = 64
+_GRID_SIZES = (64, 256)
+_SUM_TOLERANCE = 0.01
+_LARGEST_TABLE = 2**24
+_LARGEST_BANK = 2**22
+
+Weights = Float[Array, "hypotheses"]
+
+
+def belief_for(family: AbstractTaskFamily) -> AbstractBelief:
+    """The exact belief of a family: its own, or by its `log_likelihood`.
+
+    Raises:
+        UnsupportedError: the family knows neither.
+    """
+    belief = family.exact_belief()
+    if belief is not None:
+        return belief
+    if has_likelihood(family):
+        return likelihood_belief(family)
+    raise UnsupportedError(
+        f"Family {type(family).__name__!r} has no exact belief; give its class "
+        "log_likelihood(hypothesis, query, outcome), or exact_belief()."
+    )
+
+
+def has_belief(family: AbstractTaskFamily) -> bool:
+    """Whether `belief_for` finds a belief.
+
+    Raises:
+        UnsupportedError: the family has one, but not with these parameters.
+    """
+    return has_likelihood(family) or family.exact_belief() is not None
+
+
+def has_likelihood(family: AbstractTaskFamily) -> bool:
+    """Whether the family's class gives a likelihood."""
+    return type(family).log_likelihood is not AbstractTaskFamily.log_likelihood
+
+
+class OutcomeTable(NamedTuple):
+    """P(outcome | hypothesis, query) on a finite set of outcomes.
+
+    Continuous outcomes of one number are cut into cells of equal width.
+    """
+
+    probability: Float[Array, "hypotheses queries outcomes"]
+
+    def gains(self, weights: Weights) -> Float[Array, "queries"]:
+        """Mutual information of hypothesis and outcome, exact for the table."""
+        mixed = jnp.einsum("h,hqo->qo", weights, self.probability)
+        conditional = jnp.sum(entr(self.probability), axis=2)
+        return jnp.sum(entr(mixed), axis=1) - weights @ conditional
+
+
+class OutcomeBank(NamedTuple):
+    """Outcomes drawn from the prior, and their likelihood under each hypothesis."""
+
+    own: Float[Array, "tasks hypotheses"]
+    likelihood: Float[Array, "tasks queries hypotheses"]
+
+    def gains(self, weights: Weights) -> Float[Array, "queries"]:
+        """Mutual information by a weighted mean over the bank."""
+        counts = jnp.maximum(jnp.sum(self.own, axis=0), 1.0)
+        share = self.own @ (weights / counts)
+        share = share / jnp.maximum(jnp.sum(share), 1e-30)
+        truth = jnp.einsum("th,tqh->tq", self.own, self.likelihood)
+        mixed = jnp.einsum("tqh,h->tq", self.likelihood, weights)
+        return jnp.sum(xlogy(share[:, None], truth / mixed), axis=0)
+
+
+class LikelihoodBelief(AbstractPredictiveBelief):
+    """Bayes' rule for outcomes that depend on hypothesis and query alone."""
+
+    family: AbstractTaskFamily
+    outcomes: OutcomeTable | OutcomeBank
+
+    def init(self, first_outcome: Float[Array, "outcome"]) -> Weights:
+        return jax.nn.log_softmax(self.family.log_prior())
+
+    def update(
+        self, state: Weights, query: Index, outcome: Float[Array, "outcome"]
+    ) -> Weights:
+        """Bayes' rule; outcomes that contradict one another lead back to the prior."""
+        new = state + _likelihoods(self.family, query, outcome)
+        possible = jnp.any(jnp.isfinite(new))
+        return jax.nn.log_softmax(jnp.where(possible, new, self.init(outcome)))
+
+    def log_posterior(self, state: Weights) -> Weights:
+        return state
+
+    def information_gains(self, state: Weights) -> Float[Array, "queries"]:
+        """Over all outcomes where they are few or one number, else over a sample."""
+        return jnp.maximum(self.outcomes.gains(jnp.exp(state)), 0.0)
+
+
+def likelihood_belief(family: AbstractTaskFamily) -> LikelihoodBelief:
+    """The belief of a family with a likelihood; simulates a few tasks."""
+    answers = first_answers(family, _NUM_TASKS)
+    table = _enumerated(family, answers)
+    if table is None and family.spec.outcome_size == 1:
+        table = _on_a_grid(family, answers)
+    outcomes = _sampled(family, answers) if table is None else table
+    return LikelihoodBelief(family, outcomes)
+
+
+def _likelihoods(
+    family: AbstractTaskFamily, query: Index, outcome: Float[Array, "outcome"]
+) -> Weights:
+    """log P(outcome | h, query) of every hypothesis."""
+    hypotheses = jnp.arange(family.spec.num_hypotheses, dtype=jnp.int32)
+    each = jax.vmap(lambda h: family.log_likelihood(h, query, outcome))(hypotheses)
+    assert each is not None
+    return each
+
+
+@eqx.filter_jit
+def _tabulate(
+    family: AbstractTaskFamily, outcomes: Float[Array, "queries outcomes entry"]
+) -> Float[Array, "hypotheses queries outcomes"]:
+    queries = jnp.arange(family.spec.num_queries, dtype=jnp.int32)
+    one_query = jax.vmap(_likelihoods, in_axes=(None, None, 0), out_axes=1)
+    every = jax.vmap(one_query, in_axes=(None, 0, 0), out_axes=1)
+    return jnp.exp(every(family, queries, outcomes))
+
+
+def _enumerated(
+    family: AbstractTaskFamily, answers: FirstAnswers
+) -> OutcomeTable | None:
+    """The table of all outcomes, None unless they are few and have probabilities."""
+    spec = family.spec
+    seen = np.asarray(answers.outcomes).reshape(-1, spec.outcome_size)
+    named = np.array([value for _, value in spec.outcome_labels], np.float32)
+    named = named.reshape(-1, seen.shape[1])
+    distinct = np.unique(np.concatenate([seen, named]), axis=0)
+    size = spec.num_hypotheses * spec.num_queries * len(distinct)
+    if len(distinct) > _MOST_OUTCOMES or size > _LARGEST_TABLE:
+        return None
+    each = jnp.broadcast_to(jnp.asarray(distinct), (spec.num_queries, *distinct.shape))
+    table = _tabulate(family, each)
+    return OutcomeTable(table) if _sums_to_one(table) else None
+
+
+def _on_a_grid(
+    family: AbstractTaskFamily, answers: FirstAnswers
+) -> OutcomeTable | None:
+    """The table of one number in cells, None unless they resolve the density."""
+    spec = family.spec
+    seen = np.asarray(answers.outcomes).reshape(-1, spec.num_queries)
+    margin = 0.25 * (seen.max(0) - seen.min(0)) + 1e-6
+    low, high = seen.min(0) - margin, seen.max(0) + margin
+    for number in _GRID_SIZES:
+        if spec.num_hypotheses * spec.num_queries * number > _LARGEST_TABLE:
+            return None
+        width = (high - low) / number
+        cells = low[:, None] + width[:, None] * (np.arange(number) + 0.5)
+        density = _tabulate(family, jnp.asarray(cells[..., None], jnp.float32))
+        table = density * jnp.asarray(width, density.dtype)[None, :, None]
+        if _sums_to_one(table):
+            return OutcomeTable(table / jnp.sum(table, axis=2, keepdims=True))
+    return None
+
+
+def _sums_to_one(table: Float[Array, "hypotheses queries outcomes"]) -> bool:
+    sums = jnp.sum(table, axis=2)
+    return bool(jnp.all(jnp.abs(sums - 1.0) <= _SUM_TOLERANCE))
+
+
+def _sampled(family: AbstractTaskFamily, answers: FirstAnswers) -> OutcomeBank:
+    spec = family.spec
+    size = spec.num_queries * spec.num_hypotheses
+    number = int(np.clip(_LARGEST_BANK // size, 16, _NUM_TASKS))
+    outcomes = answers.outcomes[:number, 0]
+    queries = jnp.arange(spec.num_queries, dtype=jnp.int32)
+    one_task = jax.vmap(_likelihoods, in_axes=(None, 0, 0))
+    logs = eqx.filter_jit(jax.vmap(one_task, in_axes=(None, None, 0)))(
+        family, queries, outcomes
+    )
+    scaled = jnp.exp(logs - jnp.max(logs, axis=2, keepdims=True))
+    own = jax.nn.one_hot(answers.hypothesis[:number], spec.num_hypotheses)
+    return OutcomeBank(own, scaled)

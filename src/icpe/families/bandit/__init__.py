@@ -1,0 +1,1 @@
+"""What bandits share: the laws of their arms, sums of rewards, bounds, words."""

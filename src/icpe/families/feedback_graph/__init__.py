@@ -1,1 +1,0 @@
-"""Bandits on feedback graphs: law, belief and limits."""

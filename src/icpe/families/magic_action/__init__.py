@@ -1,1 +1,0 @@
-"""The magic action: law, belief and limits."""

@@ -1,1 +1,0 @@
-"""The magic chain: law, belief and limits."""

@@ -1,0 +1,173 @@
+"""The universal learner: one model for every price and every budget."""
+
+import functools as ft
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import optax
+from jax import lax
+from jax.sharding import Mesh
+from jaxtyping import Array, Float, Int
+
+from icpe.core.arrays import PRNGKey, PyTree
+from icpe.core.family import AbstractTaskFamily
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.learn.behavior import BehaviorExplorer, draw_points, ignore_stop_probability
+from icpe.learn.config import TrainConfig
+from icpe.learn.replay import Experience, Replay
+from icpe.learn.steps import adam, gradient_step, parameters, polyak, shard
+from icpe.learn.targets import gain_targets, inference_loss, query_loss
+from icpe.play.rollout import rollout
+
+
+class LearnerState(eqx.Module):
+    """All that training carries from one iteration to the next."""
+
+    nets: ExplorerNets
+    averaged: ExplorerNets
+    optimizer: PyTree
+    replay: Replay
+    iteration: Int[Array, ""]
+    key: PRNGKey
+
+
+class Metrics(eqx.Module):
+    """What one iteration reports.
+
+    `accuracy` and `mean_queries` are those of the exploring behavior, not of the
+    explorer that ships.
+    """
+
+    inference_loss: Float[Array, ""]
+    query_loss: Float[Array, ""]
+    grad_norm: Float[Array, ""]
+    accuracy: Float[Array, ""]
+    mean_queries: Float[Array, ""]
+
+
+class UniversalLearner(eqx.Module):
+    """Q-learning with a learned posterior, conditioned on price and budget."""
+
+    family: AbstractTaskFamily
+    config: TrainConfig = eqx.field(static=True)
+    mesh: Mesh | None = eqx.field(static=True, default=None)
+
+    def init(self, *, key: PRNGKey, nets: ExplorerNets | None = None) -> LearnerState:
+        """A fresh state, with new networks or with given ones to fine-tune."""
+        net_key, key = jr.split(key)
+        spec = self.family.spec
+        if nets is None:
+            nets = ExplorerNets(
+                spec, self.config.net_config, self.config.prices(spec), key=net_key
+            )
+        start = jnp.zeros((), jnp.int32)
+        like = jax.eval_shape(lambda key: self.play(nets, start, key)[0], key)
+        return LearnerState(
+            nets=nets,
+            averaged=jax.tree.map(jnp.copy, nets),
+            optimizer=jax.vmap(self._optimizer.init)(parameters(nets)),
+            replay=Replay.empty(like, self.config.replay_size),
+            iteration=start,
+            key=key,
+        )
+
+    def step(self, state: LearnerState) -> tuple[LearnerState, Metrics]:
+        """One iteration: play, remember, and learn from what is remembered."""
+        key, play_key, learn_key = jr.split(state.key, 3)
+        experience, played = self.play(state.nets, state.iteration, play_key)
+        replay = state.replay.add(experience)
+
+        whole, cropped = jnp.split(
+            jr.split(learn_key, self.config.updates_per_iteration),
+            [self.config.updates_per_iteration - self.config.cropped_updates],
+        )
+        carry = (state.nets, state.averaged, state.optimizer)
+        carry, losses = self._replay(replay, carry, self.family.spec.horizon, whole)
+        if self.config.cropped_updates:
+            crop = min(self.config.crop_steps, self.family.spec.horizon)
+            carry, _ = self._replay(replay, carry, crop, cropped)
+        nets, averaged, optimizer = carry
+        state = LearnerState(
+            nets, averaged, optimizer, replay, state.iteration + 1, key
+        )
+        return state, Metrics(**jax.tree.map(jnp.mean, losses), **played)
+
+    def explorer(self, state: LearnerState) -> NeuralExplorer:
+        """The explorer that ships: the Polyak-averaged networks."""
+        return NeuralExplorer(state.averaged)
+
+    def play(self, nets: ExplorerNets, iteration, key: PRNGKey):
+        """Episodes of the exploring explorer, at random operating points."""
+        config = self.config
+        point_key, episode_key = jr.split(key)
+        points = draw_points(
+            config, self.family.spec, nets.prices, iteration, key=point_key
+        )
+        explorer = BehaviorExplorer(
+            NeuralExplorer(nets.for_play()),
+            ignore_stop_probability(config, iteration),
+            config.high_rank_exploration,
+        )
+        keys, points = shard(
+            (jr.split(episode_key, config.batch_size), points), self.mesh
+        )
+        transcript = rollout(explorer, self.family, points, keys=keys, full_length=True)
+        ending = transcript.ending
+        played = {
+            "accuracy": jnp.mean(ending.correct),
+            "mean_queries": jnp.mean(ending.num_queries),
+        }
+        return Experience.of(transcript, points, self.family.spec.num_queries), played
+
+    def _replay(self, replay: Replay, carry, num_steps: int, keys):
+        """Gradient steps on the first `num_steps` of remembered episodes."""
+
+        def update(carry, key):
+            nets, averaged, optimizer = carry
+            batch = replay.sample(self.config.minibatch_size, key=key)
+            batch = shard(batch.crop(num_steps), self.mesh)
+            return self.learn(nets, averaged, optimizer, batch)
+
+        return lax.scan(update, carry, keys)
+
+    def learn(self, nets, averaged, optimizer, minibatch: Experience):
+        """One gradient step of both networks, and of their average."""
+        asked = (minibatch.history, minibatch.price, minibatch.max_queries)
+        target = averaged.along(*asked)
+        make_targets = ft.partial(
+            gain_targets,
+            spec=self.family.spec,
+            trace_decay=self.config.trace_decay,
+            advantage_learning=self.config.advantage_learning,
+        )
+
+        def loss(nets: ExplorerNets):
+            online = nets.along(*asked)
+            targets = jax.vmap(make_targets)(
+                lax.stop_gradient(online), target, minibatch
+            )
+            inference = jax.vmap(inference_loss)(online.log_posterior, minibatch)
+            query = jax.vmap(query_loss)(
+                online.gain, targets, target.stop_value, minibatch
+            )
+            losses = {
+                "inference_loss": _mean(inference),
+                "query_loss": _mean(query),
+            }
+            return losses["inference_loss"] + losses["query_loss"], losses
+
+        nets, optimizer, losses = gradient_step(self._optimizer, optimizer, nets, loss)
+        averaged = polyak(nets, averaged, self.config.target_rate)
+        return (nets, averaged, optimizer), losses
+
+    @property
+    def _optimizer(self) -> optax.GradientTransformation:
+        """Adam with warm-up and decay; applied to each network on its own."""
+        return adam(self.config, rise=min(300, max(1, self.config.num_updates // 10)))
+
+
+def _mean(losses) -> Float[Array, ""]:
+    return jnp.sum(losses.total) / jnp.maximum(jnp.sum(losses.weight), 1.0)
