@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 import icpe
+from icpe.families.registry import family_names
 
 IMPORT_EVERYTHING = """
 import importlib, pkgutil, sys
 import icpe
+from icpe.families.registry import family_names
 from jax._src import xla_bridge
 
 for module in pkgutil.walk_packages(icpe.__path__, "icpe."):
@@ -45,3 +47,38 @@ def test_public_names_exist_and_are_known_to_type_checkers():
     assert typed == icpe._HOMES
     assert all(getattr(icpe, name).__name__ == name for name in typed)
     assert {"make", "preset", "train", "Artifact", "Session"} <= set(dir(icpe))
+
+
+def classes_of_families() -> set[str]:
+    return {type(icpe.make(name)).__name__ for name in family_names()}
+
+
+MAY_NAME_FAMILIES = {"families", "studies", "zoo"}
+
+
+def test_only_families_and_studies_name_a_concrete_family():
+    """Everybody else asks the family, so that a stranger's is served like ours."""
+    source = Path(icpe.__file__).parent
+    concrete = classes_of_families()
+    for path in source.rglob("*.py"):
+        if path.relative_to(source).parts[0] in MAY_NAME_FAMILIES:
+            continue
+        names = {
+            node.id if isinstance(node, ast.Name) else node.name
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Name | ast.alias)
+        }
+        assert not names & concrete, f"{path} names {names & concrete}"
+
+
+def test_there_is_one_request_and_one_place_that_says_why_an_episode_ended():
+    source = Path(icpe.__file__).parent
+    classes, deciders = [], []
+    for path in source.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and "Request" in node.name:
+                classes.append(node.name)
+            if isinstance(node, ast.Attribute) and node.attr == "HORIZON":
+                deciders.append(path.relative_to(source).as_posix())
+    assert classes == ["Request"]
+    assert set(deciders) == {"core/episode.py"}

@@ -39,13 +39,15 @@ def hardly_trained(monkeypatch):
 @pytest.fixture
 def blocks(tmp_path, monkeypatch):
     """The page's code, its first block in the file that it names."""
-    module, script = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    module, known, script = re.findall(
+        r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL
+    )
     (tmp_path / "coins.py").write_text(module)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
     monkeypatch.setattr("builtins.input", lambda prompt="": "1")
-    yield module, script
+    yield module, known, script
     sys.modules.pop("coins", None)
 
 
@@ -56,19 +58,26 @@ def run(code, name):
 
 
 def test_the_family_of_the_page_keeps_its_contract(blocks):
-    module, _ = blocks
+    module, *_ = blocks
     check_family(run(module, "coins.py")["BiasedCoin"]())
 
 
+def test_a_likelihood_is_what_the_page_says(blocks):
+    _, known, _ = blocks
+    found = run(known, "known.py")
+    check_family(found["family"])
+    assert found["greedy"].name == "information-gain"
+
+
 def test_the_python_of_the_page_runs(blocks, hardly_trained, capsys):
-    _, script = blocks
+    *_, script = blocks
     run(script, "script")
     assert re.search(r"Coin \d is biased: \[", capsys.readouterr().out)
 
 
 @pytest.mark.slow
 def test_the_commands_of_the_page_run(blocks, hardly_trained, capsys):
-    _, script = blocks
+    *_, script = blocks
     run(script, "script")
     commands = re.findall(r"^icpe (.*)$", PAGE.read_text(), re.MULTILINE)
     assert len(commands) == 4

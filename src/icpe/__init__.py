@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from icpe.artifact.certificate import Certificate as Certificate
     from icpe.core.episode import StopReason as StopReason
     from icpe.core.errors import IcpeError as IcpeError
+    from icpe.core.progress import LineProgress as LineProgress
     from icpe.core.request import OperatingPoint as OperatingPoint
+    from icpe.core.request import Request as Request
     from icpe.deploy import Session as Session
     from icpe.evaluate.certify import certify as certify
     from icpe.evaluate.report import Report as Report
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from icpe.families import AbstractTaskFamily as AbstractTaskFamily
     from icpe.families import StepResult as StepResult
     from icpe.families import TaskSpec as TaskSpec
+    from icpe.families import data as data
     from icpe.families import make as make
     from icpe.families import parameter as parameter
     from icpe.families import plain_reset as plain_reset
@@ -40,14 +43,17 @@ _HOMES = {
     "Certificate": "icpe.artifact.certificate",
     "FitOptions": "icpe.learn.fit",
     "IcpeError": "icpe.core.errors",
+    "LineProgress": "icpe.core.progress",
     "OperatingPoint": "icpe.core.request",
     "Report": "icpe.evaluate.report",
+    "Request": "icpe.core.request",
     "Session": "icpe.deploy",
     "StepResult": "icpe.families",
     "StopReason": "icpe.core.episode",
     "TaskSpec": "icpe.families",
     "TrainConfig": "icpe.learn.config",
     "certify": "icpe.evaluate.certify",
+    "data": "icpe.families",
     "make": "icpe.families",
     "make_explorer": "icpe.explorers",
     "parameter": "icpe.families",
@@ -62,15 +68,20 @@ _HOMES = {
 }
 
 
+_MODULES = ("core", "evaluate", "explorers", "families", "testing", "theory", "zoo")
+
+
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
         return version("icpe")
+    if name in _MODULES:
+        return importlib.import_module(f"icpe.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'icpe' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_HOMES, *_MODULES})

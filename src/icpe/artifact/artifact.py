@@ -22,22 +22,23 @@ from icpe.artifact.certificate import (
 from icpe.artifact.document import (
     FORMAT_VERSION,
     explained,
+    family_document,
     find_family,
     read_document_of,
     skeleton,
+    stored_data,
 )
 from icpe.artifact.operating_table import OperatingTable
 from icpe.artifact.player import Player
 from icpe.artifact.trees import read_tree, save_tree
 from icpe.core.arrays import PyTree
 from icpe.core.errors import OperatingPointError, UnsupportedError
-from icpe.core.family import AbstractTaskFamily, parameters
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
 from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Request
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import PaperExplorer, PaperNets
-from icpe.families.registry import family_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,17 +178,15 @@ class Artifact:
 
     def save(self, path: str | Path) -> None:
         """Writes the file to a temporary name and renames it."""
-        save_tree(Path(path), _arrays(self.nets), self.document())
+        data = stored_data(self.family)
+        save_tree(Path(path), _arrays(self.nets), self.document(), data)
 
     def document(self) -> dict[str, Any]:
         """Everything but the arrays, as JSON-compatible values."""
         nets = self.nets
         return {
             "format_version": FORMAT_VERSION,
-            "family": {
-                "name": family_name(self.family),
-                "parameters": parameters(self.family),
-            },
+            "family": family_document(self.family),
             "fingerprint": fingerprint(self.family),
             "weights": self.weights_hash,
             "networks": dataclasses.asdict(nets.config),

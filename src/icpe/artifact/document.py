@@ -9,19 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.random as jr
 
-from icpe.artifact.trees import read_document
+from icpe.artifact.certificate import hash_arrays
+from icpe.artifact.trees import read_data, read_document
 from icpe.core.errors import ArtifactError, IcpeError
-from icpe.core.family import AbstractTaskFamily
+from icpe.core.family import AbstractTaskFamily, data_of, parameters
 from icpe.core.fingerprint import fingerprint
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import Objective, PaperNets
-from icpe.families.registry import family_names, make
+from icpe.families.registry import family_name, family_names, make
 from icpe.nets.transformer import TransformerConfig
 
 FORMAT_VERSION = 1
+LARGEST_DATA = 4 * 2**20
+"""Bytes of a family's arrays that are stored in the file."""
 
 
 def read_card(path: str | Path) -> dict[str, Any]:
@@ -65,6 +69,33 @@ def read_document_of(path: Path) -> dict[str, Any]:
     return document
 
 
+def family_document(family: AbstractTaskFamily) -> dict[str, Any]:
+    """What a file says about its family, enough to rebuild it where it can be."""
+    described: dict[str, Any] = {
+        "name": family_name(family),
+        "parameters": parameters(family),
+    }
+    arrays = data_of(family)
+    if arrays:
+        described["data"] = {
+            "hash": hash_arrays(arrays),
+            "stored": stored_data(family) is not None,
+        }
+    return described
+
+
+def stored_data(family: AbstractTaskFamily) -> dict[str, Any] | None:
+    """The arrays of a family that go into its file, None if they are too large.
+
+    Arrays of up to 4 MiB in all are stored; larger ones, and trees of arrays, are
+    named by their hash, and the family is passed in when the file is read.
+    """
+    arrays = data_of(family)
+    plain = all(eqx.is_array(array) for array in arrays.values())
+    size = sum(leaf.nbytes for leaf in jax.tree.leaves(arrays))
+    return arrays if plain and size <= LARGEST_DATA else None
+
+
 def find_family(
     document: dict[str, Any], given: AbstractTaskFamily | None, path: Path
 ) -> AbstractTaskFamily:
@@ -82,8 +113,13 @@ def find_family(
             name: tuple(value) if isinstance(value, list) else value
             for name, value in described["parameters"].items()
         }
+        if "data" in described and not described["data"]["stored"]:
+            raise ArtifactError(
+                f"{path} was trained for the family {described['name']!r}, whose data "
+                "is too large for the file; pass the family in."
+            )
         try:
-            family = make(described["name"], **values)
+            family = make(described["name"], **values, **read_data(path))
         except IcpeError as error:
             raise ArtifactError(
                 f"{path} was trained for the family {described['name']!r}, which "

@@ -17,14 +17,23 @@ from icpe.core.arrays import PyTree
 from icpe.core.files import replacing
 
 _DOCUMENT = "icpe"
+_DATA_PREFIX = "family."
 
 
-def save_tree(path: Path, tree: PyTree, document: Mapping[str, Any]) -> None:
+def save_tree(
+    path: Path,
+    tree: PyTree,
+    document: Mapping[str, Any],
+    data: Mapping[str, Any] | None = None,
+) -> None:
     """Writes the arrays of a tree and a JSON document into one safetensors file.
 
-    Arrays whose values bfloat16 can hold (see `rounded`) take half the space.
+    Arrays whose values bfloat16 can hold (see `rounded`) take half the space. `data`
+    are further arrays by name, which `read_data` reads.
     """
     arrays = {name: _compact(array) for name, array in named_arrays(tree).items()}
+    for name, array in (data or {}).items():
+        arrays[_DATA_PREFIX + name] = np.asarray(array)
     with replacing(path) as temporary:
         metadata = {_DOCUMENT: json.dumps(document)}
         save_file(arrays, str(temporary), metadata=metadata)
@@ -68,7 +77,8 @@ def read_tree(path: Path, like: PyTree) -> PyTree:
     """
     try:
         with safe_open(str(path), framework="np") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            names = [n for n in file.keys() if not n.startswith(_DATA_PREFIX)]  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in names}
     except SafetensorError as error:
         raise ValueError("it is damaged") from error
 
@@ -92,6 +102,23 @@ def read_tree(path: Path, like: PyTree) -> PyTree:
     if arrays:
         raise ValueError(f"array {min(arrays)} does not belong here")
     return tree
+
+
+def read_data(path: Path) -> dict[str, np.ndarray]:
+    """The arrays that `save_tree` was given as `data`, by name.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    try:
+        with safe_open(str(path), framework="np") as file:
+            return {
+                name.removeprefix(_DATA_PREFIX): file.get_tensor(name)
+                for name in file.keys()  # noqa: SIM118
+                if name.startswith(_DATA_PREFIX)
+            }
+    except SafetensorError as error:
+        raise ValueError("it is damaged") from error
 
 
 def named_arrays(tree: PyTree) -> dict[str, np.ndarray]:
