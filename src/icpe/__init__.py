@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from icpe.families import register as register
     from icpe.learn.config import TrainConfig as TrainConfig
     from icpe.learn.fit import FitOptions as FitOptions
-    from icpe.learn.presets import preset as preset
+    from icpe.learn.recipe import preset as preset
     from icpe.play.rollout import run_episodes as run_episodes
     from icpe.workflow import train as train
 
@@ -59,7 +59,7 @@ _HOMES = {
     "parameter": "icpe.families",
     "plain_reset": "icpe.families",
     "plain_step": "icpe.families",
-    "preset": "icpe.learn.presets",
+    "preset": "icpe.learn.recipe",
     "register": "icpe.families",
     "register_explorer": "icpe.explorers",
     "run_episodes": "icpe.play.rollout",

@@ -1,21 +1,41 @@
 """Train an explorer and measure it, in one call; saving is left to the caller."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax.random as jr
+import numpy as np
+
 from icpe.artifact import Artifact, provenance
+from icpe.core.conformance import check_family
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.progress import AbstractProgress
 from icpe.evaluate.benchmark import evaluate
 from icpe.evaluate.calibrate import calibrate
+from icpe.evaluate.judge import judge
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
-from icpe.learn.fit import FitOptions, FitResult, fit, fit_side_by_side
+from icpe.learn.fit import (
+    FitOptions,
+    FitResult,
+    Situation,
+    Verdict,
+    fit,
+    fit_side_by_side,
+)
 from icpe.learn.learners import AnyConfig
 from icpe.learn.paper.config import PaperConfig
-from icpe.learn.transfer import transfer
+
+_NUM_JUDGED = 4
+_JUDGE_STREAM = 0x1D6E
+_FEWEST_JUDGMENTS = 20
+_HARDLY = 5e-4
+_LONGEST = 3
 
 
 class Trained(NamedTuple):
@@ -32,9 +52,13 @@ def train(
     *,
     start_from: Artifact | None = None,
     calibration_episodes: int = 4096,
+    ends_early: bool = True,
     progress: AbstractProgress | None = None,
 ) -> Trained:
     """Trains an explorer and measures its operating table.
+
+    While it trains, the explorer that would ship is judged on fresh episodes now and
+    then; when its values have stopped improving, the end is brought forward.
 
     An explorer whose training ended early is not calibrated. One of the paper's
     learner has no table; it is evaluated at the request it was trained for.
@@ -46,14 +70,17 @@ def train(
         start_from: an explorer to fine-tune; its networks must fit.
         calibration_episodes: episodes for each row of the operating table, or for the
             evaluation.
-        progress: hears about training and calibration.
+        ends_early: bring the end forward when judged values have stopped improving.
+        progress: receives training and calibration.
 
     Raises:
         UnsupportedError: the networks to start from do not fit, or the paper's learner
             is to start from networks.
+        ConformanceError: the family breaks its contract.
         TrainingDivergedError: a loss became NaN or infinite.
         CheckpointError: the checkpoint to resume from is damaged or another one's.
     """
+    check_family(family)
     nets, earlier = None, {}
     if isinstance(config, PaperConfig) and start_from is not None:
         raise UnsupportedError(
@@ -61,11 +88,72 @@ def train(
             "from."
         )
     if start_from is not None:
-        assert isinstance(config, TrainConfig)
-        nets = transfer(start_from.universal_nets, family.spec, config)
+        nets = start_from.universal_nets
         earlier = {"started_from": start_from.provenance}
-    result = fit(family, config, options, start_from=nets, progress=progress)
+    judging = None
+    if isinstance(config, TrainConfig):
+        judging = Judging(family, config, ends_early=ends_early)
+    result = fit(
+        family, config, options, start_from=nets, judge=judging, progress=progress
+    )
     return _finished(family, config, result, earlier, calibration_episodes, progress)
+
+
+class Judging:
+    """Judges the explorer that would ship, on fresh episodes at a few prices.
+
+    When the values of the last fifth of judgments are hardly better than those in the
+    middle, training goes into its last part, in which the step size falls. Training for
+    one error probability goes on until that is served, up to three times as long. What
+    it decides depends on the training alone, not on the clock.
+
+    Args:
+        family: where the episodes come from.
+        config: of the training.
+        ends_early: whether the end may be brought forward.
+    """
+
+    def __init__(
+        self, family: AbstractTaskFamily, config: TrainConfig, *, ends_early: bool
+    ):
+        self._family, self._config, self._ends_early = family, config, ends_early
+
+    def __call__(self, at: Situation, nets: ExplorerNets) -> Verdict | None:
+        every = self._config.judge_every
+        if at.done != self._config.log_every and at.done % every:
+            return None
+        prices = np.geomspace(nets.prices.low, nets.prices.high, _NUM_JUDGED + 2)[:-1]
+        judgment = judge(
+            NeuralExplorer(nets.for_play()),
+            self._family,
+            tuple(map(float, prices)),
+            self._config.batch_size,
+            key=jr.fold_in(jr.key(self._config.seed), _JUDGE_STREAM),
+        )
+        wanted = 1.0 - (self._config.error_prob or 0.05)
+        value = float(np.mean(judgment.values))
+        verdict = Verdict(judgment.sentence(wanted), judgment.record(), value)
+        if self._config.error_prob and max(judgment.accuracy) < wanted:
+            longest = _LONGEST * self._config.num_iterations
+            if at.done >= 0.9 * at.finish and at.finish < longest:
+                verdict = verdict._replace(finish=min(longest, round(1.3 * at.finish)))
+            return verdict
+        share = 1.0 - self._config.decay_fraction
+        soon = math.ceil(at.done / share)
+        is_plateau = has_stopped_improving((*at.judged, value))
+        if self._ends_early and is_plateau and soon < at.finish:
+            reason = "judged values had stopped improving"
+            return verdict._replace(finish=soon, reason=reason)
+        return verdict
+
+
+def has_stopped_improving(values: Sequence[float]) -> bool:
+    """Whether the last fifth of the values is hardly better than the middle fifth."""
+    number = len(values)
+    if number < _FEWEST_JUDGMENTS:
+        return False
+    middle = np.mean(values[2 * number // 5 : 3 * number // 5])
+    return bool(np.mean(values[-(number // 5) :]) - middle < _HARDLY)
 
 
 def train_side_by_side(
@@ -113,7 +201,10 @@ def _finished(
         family=family,
         training=dataclasses.asdict(config),
         provenance=provenance(
-            iterations=result.iterations, seconds=result.seconds, **remarks
+            iterations=result.iterations,
+            seconds=result.seconds,
+            ended=result.ended,
+            **remarks,
         ),
     )
     if result.stopped is not None:

@@ -1,9 +1,13 @@
 """What the tests of families share."""
 
 import jax
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
+
+from icpe.core.history import History
+from icpe.core.likelihood import belief_for
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +36,31 @@ def draw_outcomes():
         return np.asarray(step(np.asarray(query, np.int32), keys))
 
     return draw
+
+
+@pytest.fixture(scope="session")
+def history_of():
+    """The record of pairs of a query and an outcome of one number."""
+
+    def record(*pairs):
+        return History(
+            jnp.array([query for query, _ in pairs], jnp.int32),
+            jnp.array([[0.0], *([outcome] for _, outcome in pairs)], jnp.float32),
+            jnp.asarray(len(pairs)),
+        )
+
+    return record
+
+
+@pytest.fixture(scope="session")
+def posterior_after():
+    """The exact posterior of a family after pairs of a query and an outcome."""
+
+    def posterior(family, *pairs):
+        belief = belief_for(family)
+        state = belief.init(jnp.zeros(1))
+        for query, outcome in pairs:
+            state = belief.update(state, jnp.asarray(query), jnp.float32(outcome)[None])
+        return np.exp(belief.log_posterior(state))
+
+    return posterior

@@ -2,23 +2,13 @@
 
 import itertools
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from icpe.core.history import History
 from icpe.families import BinarySearch, DeterministicBandit, GaussianBandit
 
 
-def history_of(*pairs):
-    return History(
-        jnp.array([query for query, _ in pairs], jnp.int32),
-        jnp.array([[0.0], *([outcome] for _, outcome in pairs)], jnp.float32),
-        jnp.asarray(len(pairs)),
-    )
-
-
-def test_two_answers_about_a_number_contradict_when_no_number_fits_them():
+def test_two_answers_about_a_number_contradict_when_no_number_fits_them(history_of):
     size = 3
     for pairs in itertools.product(
         itertools.product(range(size), (-1, 0, 1)), repeat=2
@@ -39,9 +29,11 @@ def test_two_answers_about_a_number_contradict_when_no_number_fits_them():
         ([], False),
     ],
 )
-def test_an_arm_without_noise_has_one_reward_between_0_and_1(pairs, expected):
+def test_an_arm_without_noise_has_one_reward_between_0_and_1(
+    pairs, expected, history_of
+):
     assert DeterministicBandit().contradicts(history_of(*pairs)) is expected
 
 
-def test_noise_makes_every_answer_possible():
+def test_noise_makes_every_answer_possible(history_of):
     assert not GaussianBandit().contradicts(history_of((0, 99.0), (0, -99.0)))

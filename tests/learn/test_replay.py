@@ -35,7 +35,7 @@ def batch(numbers, masks=False):
 @eqx.filter_jit
 def filled(batches):
     """A ring of four episodes, to which these were added."""
-    replay = Replay.empty(batches[0], capacity=4)
+    replay = Replay.empty(one(batches[0]), capacity=4)
     for episodes in batches:
         replay = replay.add(episodes)
     return replay, replay.sample(400, key=jr.key(0)).hypothesis
@@ -47,7 +47,7 @@ def remembered(replay, size=400):
 
 @pytest.mark.slow
 def test_only_what_was_added_is_drawn():
-    replay = Replay.empty(batch([0, 0]), capacity=6)
+    replay = Replay.empty(one(batch([0, 0])), capacity=6)
     assert replay.capacity == 6
     replay = replay.add(batch([1, 2]))
     # Each of 4 is missed by 400 draws with probability less than 1e-49.
@@ -64,7 +64,7 @@ def test_the_oldest_are_overwritten():
 
 
 def test_an_episode_is_drawn_whole():
-    replay = Replay.empty(batch([0, 0], masks=True), capacity=4)
+    replay = Replay.empty(one(batch([0, 0], masks=True)), capacity=4)
     replay = replay.add(batch([1, 2], masks=True))
     drawn = replay.sample(50, key=jr.key(1))
     np.testing.assert_array_equal(drawn.outcomes[:, 0, 0], drawn.hypothesis)

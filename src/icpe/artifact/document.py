@@ -21,6 +21,7 @@ from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import Objective, PaperNets
 from icpe.families.registry import family_name, family_names, make
+from icpe.nets.predictions import PredictionShape
 from icpe.nets.transformer import TransformerConfig
 
 FORMAT_VERSION = 1
@@ -139,10 +140,7 @@ def skeleton(
     document: dict[str, Any], family: AbstractTaskFamily
 ) -> ExplorerNets | PaperNets:
     """Networks of the described shapes, without weights."""
-    described = document["networks"]
-    config = NetConfig(
-        **{**described, "transformer": TransformerConfig(**described["transformer"])}
-    )
+    config = _net_config(document["networks"])
     spec = family.spec
     kind = document.get("kind", "universal")  # the first files do not have it
     if kind == "paper":
@@ -153,6 +151,13 @@ def skeleton(
     if kind != "universal":
         raise ValueError(f"its kind of explorer {kind!r} is not known")
     prices = PriceRange(*document["price_range"])
-    return eqx.filter_eval_shape(
-        lambda key: ExplorerNets(spec, config, prices, key=key), jr.key(0)
-    )
+    return ExplorerNets.shell(spec, config, prices)
+
+
+def _net_config(described: dict[str, Any]) -> NetConfig:
+    fields = {**described, "transformer": TransformerConfig(**described["transformer"])}
+    if described.get("predictions") is not None:
+        fields["predictions"] = PredictionShape(**described["predictions"])
+    for name in ("outcome_shift", "outcome_scale"):
+        fields[name] = tuple(described.get(name, ()))
+    return NetConfig(**fields)

@@ -83,7 +83,11 @@ def _dispatch(words: list[str]) -> int:
 
             module = importlib.import_module(f"icpe.cli.{command}")
             args = parse(module.Args, rest, prog=f"icpe {command}")
-            return 0 if args is None else module.run(args)
+            if args is not None:
+                return module.run(args)
+            if hasattr(module, "more_help"):
+                module.more_help(rest)
+            return 0
     raise UnknownNameError(
         f"There is no command {words[0]!r}; the commands are {', '.join(COMMANDS)}."
         + did_you_mean(words[0], COMMANDS)

@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,10 +25,11 @@ INTERRUPTED = 130
 class Args:
     """Train an explorer for a family, measure it, and write it to a file.
 
-    Set the parameter x of the family by --family.x VALUE, and the setting x of the
-    training by --train.x VALUE. The paper's learner trains for one request:
-    --learner paper --train.error-prob P, or --train.budget N; if both are left out, it
-    takes the one of the preset and says which. Ctrl-C, like the time limit, leaves a
+    A short simulation finds out what the family is like and chooses all settings. Set
+    the parameter x of the family by --family.x VALUE, and the setting x of the training
+    by --train.x VALUE; `icpe train FAMILY --help` lists them. The paper's learner is
+    for one request: --learner paper --error-prob P, or --train.budget N; if both are
+    left out, it takes a usual one and says which. Ctrl-C, like the time limit, leaves a
     checkpoint beside the file; the same command with --resume goes on from there.
     """
 
@@ -42,6 +43,10 @@ class Args:
         Literal["universal", "paper"], tyro.conf.arg(metavar="universal|paper")
     ] = "universal"
     """One model for every price and budget, or the paper's, for one request alone."""
+    error_prob: Annotated[
+        float | None, tyro.conf.arg(metavar="P", help_behavior_hint="")
+    ] = None
+    """Train for this error probability, until it is served; for all if left out."""
     preset: Annotated[
         Literal["cpu", "gpu"] | None,
         tyro.conf.arg(metavar="cpu|gpu", help_behavior_hint=""),
@@ -56,6 +61,12 @@ class Args:
         str | None, tyro.conf.arg(metavar="TIME", help_behavior_hint="")
     ] = None
     """Stop training with a checkpoint after this time: 90, 90s, 9m or 1h."""
+    all_iterations: bool = False
+    """Do not end when the explorer has stopped getting better."""
+    plot: Annotated[
+        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+    ] = None
+    """Draw how it got better to FILE (.svg, .png or .pdf)."""
     resume: bool = False
     """Go on from the checkpoint beside FILE."""
     light_checkpoint: bool = False
@@ -77,6 +88,9 @@ def run(args: Args) -> int:
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, progress_meter
     from icpe.core.checks import check_at_least
+    from icpe.core.conformance import check_is_family
+    from icpe.evaluate.learning_figure import learning_figure
+    from icpe.evaluate.plots import check_plot_path, save_figure
     from icpe.learn.fit import FitOptions
     from icpe.workflow import checkpoint_path, metrics_path, train
 
@@ -97,10 +111,15 @@ def run(args: Args) -> int:
     earlier = None
     if args.start_from is not None:
         earlier = Artifact.load(readable_file(args.start_from))
+    check_is_family(family)
+    if args.plot is not None:
+        check_plot_path(args.plot)
+    keep_compiled_programs()
     config = build_config(args, family, earlier)
     if args.learner == "paper":
         _say_what_for(config)
-    keep_compiled_programs()
+    else:
+        _say_what_to_expect(family, config)
     try:
         artifact, stopped = train(
             family,
@@ -108,6 +127,7 @@ def run(args: Args) -> int:
             options,
             start_from=earlier,
             calibration_episodes=args.calibration_episodes,
+            ends_early=not args.all_iterations,
             progress=progress_meter(),
         )
     except KeyboardInterrupt:
@@ -124,7 +144,16 @@ def run(args: Args) -> int:
     artifact.save(args.out)
     checkpoint.unlink(missing_ok=True)
     print_card(output(), artifact.document(), str(args.out))
+    if args.plot is not None:
+        save_figure(learning_figure(metrics_path(args.out)), args.plot)
     return 0
+
+
+def more_help(words: Sequence[str]) -> None:
+    """What can be set beside the options."""
+    from icpe.cli.train_help import print_settings
+
+    print_settings(words)
 
 
 def build_config(args: Args, family, earlier):
@@ -132,7 +161,7 @@ def build_config(args: Args, family, earlier):
     import jax
 
     from icpe.learn.paper.presets import paper_preset
-    from icpe.learn.presets import preset
+    from icpe.learn.recipe import preset
     from icpe.learn.transfer import like_networks
 
     name = args.preset or ("gpu" if jax.default_backend() == "gpu" else "cpu")
@@ -148,6 +177,8 @@ def build_config(args: Args, family, earlier):
     else:
         config = preset(name, family)
     changes = read_settings(type(config), args.train_settings)
+    if args.error_prob is not None:
+        changes = {"error_prob": args.error_prob, **changes}
     if args.learner == "paper":
         changes = _for_one_request(changes)
     return dataclasses.replace(config, **changes, seed=args.seed)
@@ -186,6 +217,15 @@ def _for_one_request(changes: dict) -> dict:
             "paper's learner trains for one request; leave one of them out."
         )
     return {**changes, "budget": 0}
+
+
+def _say_what_to_expect(family, config) -> None:
+    """What a first look at the family tells, before any training."""
+    from icpe.learn.recipe import outlook
+
+    sentence = outlook(family, config)
+    if sentence:
+        print(f"icpe: {sentence}", file=sys.stderr)
 
 
 def _say_what_for(config) -> None:

@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Flag, Index, PRNGKey, PyTree, Scalar
 from icpe.core.belief import AbstractBelief
+from icpe.core.errors import InvalidParameterError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.history import History
 from icpe.core.spec import TaskSpec
@@ -216,7 +217,17 @@ def same_family(one: AbstractTaskFamily, other: AbstractTaskFamily) -> bool:
 
 
 def plain_step(spec: TaskSpec, outcome: Float[Array, "outcome"]) -> StepResult:
-    """The result of a step in a family without state, masks or termination."""
+    """The result of a step in a family without state, masks or termination.
+
+    Raises:
+        InvalidParameterError: the spec says that queries are masked.
+    """
+    if spec.masks_queries:
+        raise InvalidParameterError(
+            "plain_step forbids no query, but TaskSpec.masks_queries is True; return a "
+            "StepResult with query_mask, or set ask_once=True in its place if each "
+            "query can be made once."
+        )
     return StepResult(
         state=None,
         outcome=outcome,

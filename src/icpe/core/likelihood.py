@@ -1,5 +1,6 @@
 """The exact belief of a family that gives the likelihood of its outcomes."""
 
+import itertools
 from typing import NamedTuple
 
 import equinox as eqx
@@ -18,6 +19,7 @@ from icpe.core.simulate import FirstAnswers, first_answers
 _NUM_TASKS = 256
 _MOST_OUTCOMES = 64
 _GRID_SIZES = (64, 256)
+_WIDENINGS = (1.5, 2.5, 5.0)
 _SUM_TOLERANCE = 0.01
 _LARGEST_TABLE = 2**24
 _LARGEST_BANK = 2**22
@@ -165,13 +167,15 @@ def _on_a_grid(
     """The table of one number in cells, None unless they resolve the density."""
     spec = family.spec
     seen = np.asarray(answers.outcomes).reshape(-1, spec.num_queries)
-    margin = 0.25 * (seen.max(0) - seen.min(0)) + 1e-6
-    low, high = seen.min(0) - margin, seen.max(0) + margin
-    for number in _GRID_SIZES:
+    middle = (seen.max(0) + seen.min(0)) / 2
+    half = (seen.max(0) - seen.min(0)) / 2 + 1e-6
+    # Few tasks do not show the whole range of every hypothesis, so it is widened.
+    for widening, number in itertools.product(_WIDENINGS, _GRID_SIZES):
         if spec.num_hypotheses * spec.num_queries * number > _LARGEST_TABLE:
-            return None
-        width = (high - low) / number
-        cells = low[:, None] + width[:, None] * (np.arange(number) + 0.5)
+            continue
+        width = 2 * widening * half / number
+        steps = np.arange(number) + 0.5 - number / 2
+        cells = middle[:, None] + width[:, None] * steps
         density = _tabulate(family, jnp.asarray(cells[..., None], jnp.float32))
         table = density * jnp.asarray(width, density.dtype)[None, :, None]
         if _sums_to_one(table):

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import PRNGKey
 from icpe.core.family import AbstractTaskFamily
@@ -20,6 +20,7 @@ class FirstAnswers(eqx.Module):
 
     hypothesis: Int[Array, "*tasks"]
     first_outcome: Float[Array, "*tasks outcome"]
+    query_mask: Bool[Array, "*tasks queries"]
     outcomes: Float[Array, "*tasks repeats queries outcome"]
 
 
@@ -47,7 +48,9 @@ def _first_answers(static, num_tasks: int, repeats: int, arrays, key: PRNGKey):
 
         queries = jnp.arange(num_queries)
         answers = jax.vmap(jax.vmap(answer), in_axes=(None, 0))(queries, keys)
-        return FirstAnswers(family.hypothesis(task), first.outcome, answers)
+        return FirstAnswers(
+            family.hypothesis(task), first.outcome, first.query_mask, answers
+        )
 
     return jax.vmap(look)(jr.split(key, num_tasks))
 

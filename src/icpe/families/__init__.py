@@ -8,7 +8,9 @@ from icpe.core.family import plain_reset as plain_reset
 from icpe.core.family import plain_step as plain_step
 from icpe.core.fingerprint import fingerprint as fingerprint
 from icpe.core.spec import TaskSpec as TaskSpec
+from icpe.families.adaptive_test import AdaptiveTest as AdaptiveTest
 from icpe.families.bandit.family import AbstractBandit as AbstractBandit
+from icpe.families.battleship import Battleship as Battleship
 from icpe.families.bernoulli_bandit import BernoulliBandit as BernoulliBandit
 from icpe.families.binary_search import BinarySearch as BinarySearch
 from icpe.families.deterministic_bandit import (
@@ -17,6 +19,7 @@ from icpe.families.deterministic_bandit import (
 from icpe.families.feedback_graph import FeedbackGraph as FeedbackGraph
 from icpe.families.finite import AbstractFiniteFamily as AbstractFiniteFamily
 from icpe.families.gaussian_bandit import GaussianBandit as GaussianBandit
+from icpe.families.group_testing import GroupTesting as GroupTesting
 from icpe.families.magic_action import MagicAction as MagicAction
 from icpe.families.magic_chain import MagicChain as MagicChain
 from icpe.families.magic_room import MagicRoom as MagicRoom
@@ -27,11 +30,13 @@ from icpe.families.patches.drawn_digits import (
 from icpe.families.patches.images import register_images as register_images
 from icpe.families.patches.law import Patches as Patches
 from icpe.families.patches.mnist import mnist_source as _mnist_source
+from icpe.families.random_tests import RandomTests as RandomTests
 from icpe.families.registry import make as make
 from icpe.families.registry import register as register
 from icpe.families.shifted_gaussian_bandit import (
     ShiftedGaussianBandit as ShiftedGaussianBandit,
 )
+from icpe.families.source_on_a_line import SourceOnALine as SourceOnALine
 from icpe.families.two_pull_bandit import TwoPullBandit as TwoPullBandit
 
 register("binary-search", BinarySearch)
@@ -46,5 +51,10 @@ register("two-pull-bandit", TwoPullBandit)
 register("feedback-graph", FeedbackGraph)
 register("magic-room", MagicRoom)
 register("patches", Patches)
+register("random-tests", RandomTests)
+register("adaptive-test", AdaptiveTest)
+register("group-testing", GroupTesting)
+register("source-on-a-line", SourceOnALine)
+register("battleship", Battleship)
 register_images("mnist", _mnist_source)
 register_images("drawn-digits", _drawn_digits_source)

@@ -66,7 +66,9 @@ class AbstractFiniteFamily(AbstractTaskFamily):
 def bayes_limit(
     model: FiniteModel, horizon: int, costs: tuple[float, ...], error_prob: float | None
 ) -> Limits:
-    """The fewest queries on average over the prior, where the exact program fits.
+    """The least mean cost over the prior, where the exact program fits.
+
+    Without costs it is called `bayes_mean_queries`.
 
     Raises:
         InvalidParameterError: no policy errs so rarely within the horizon.
@@ -75,8 +77,9 @@ def bayes_limit(
     num_states = math.comb(num_queries * num_outcomes + horizon, horizon)
     if error_prob is None or num_states > _MOST_STATES:
         return {}
+    name = "bayes_mean_cost" if costs else "bayes_mean_queries"
     try:
         solution = solve_error_prob(model, error_prob, horizon, costs or None)
     except InvalidParameterError:
-        return {"bayes_mean_queries": None}
-    return {"bayes_mean_queries": solution.mean_cost}
+        return {name: None}
+    return {name: solution.mean_cost}

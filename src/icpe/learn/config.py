@@ -4,9 +4,9 @@ import dataclasses
 
 from icpe.core.checks import check_at_least, check_between, check_positive
 from icpe.core.errors import InvalidParameterError
-from icpe.core.spec import TaskSpec
-from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.nets.transformer import TransformerConfig
+
+_NUM_JUDGMENTS = 40
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +75,12 @@ class CommonConfig:
         )
 
     @property
+    def judge_every(self) -> int:
+        """Iterations between two judgments, about forty in all."""
+        chunks = max(1, round(self.num_iterations / (_NUM_JUDGMENTS * self.log_every)))
+        return chunks * self.log_every
+
+    @property
     def num_updates(self) -> int:
         """Gradient steps in the whole training."""
         return self.num_iterations * self.updates_per_iteration
@@ -107,37 +113,31 @@ class TrainConfig(CommonConfig):
     """Smallest exploration rate in a batch."""
     exploration_anneal: float = 0.2
     """Fraction of training over which exploration falls from 1 to its spectrum."""
-    high_rank_exploration: float = 0.0
-    """Share of exploration among queries of high rank instead of all, for families
-    of very many queries."""
     ignore_stop_final: float = 0.2
     """Probability that a wish to stop is ignored, after annealing."""
     ignore_stop_anneal: float = 0.3
     """Fraction of training over which that probability falls from 1."""
     min_price: float = 0.0
-    """Smallest price trained for; 0 means 0.2 / horizon."""
-    max_price: float = 0.2
-    """Largest price trained for."""
-    summary: bool = True
-    """Give tokens the counts and mean outcomes of the queries so far."""
-    belief: bool = False
-    """Add a linear function of the posterior to the query net's output, for families
-    of very many queries."""
-    entry_summary: bool = False
-    """Summarize the entries of flagged outcomes over all queries instead, for
-    families whose outcomes are about the same things whatever the query. A tied head
-    then learns which of them a query tells about."""
-    tied_head: bool = False
-    """Judge all queries by one network on what is known of each as well, for families
-    whose queries are things of one kind."""
+    """Smallest price trained for; 0 means as the survey of the family suggests."""
+    max_price: float = 0.0
+    """Largest price trained for; 0 means as the survey of the family suggests."""
+    caution: float = 0.1
+    """What another query than the one the tables prefer must save to be made, in units
+    of cost; small differences between learned values are noise."""
+    error_prob: float = 0.0
+    """Train for this error probability alone and those around it; 0 means for all."""
+    predictions: bool = True
+    """Start from counted tables of what each hypothesis predicts of each query."""
 
     def __post_init__(self):
         super().__post_init__()
         check_at_least("crop_steps", self.crop_steps, 1)
         check_at_least("warmup_iterations", self.warmup_iterations, 0)
         check_at_least("min_price", self.min_price, 0.0)
-        for name in ("max_price", "target_rate"):
-            check_positive(name, getattr(self, name))
+        check_at_least("max_price", self.max_price, 0.0)
+        check_positive("target_rate", self.target_rate)
+        check_between("error_prob", self.error_prob, 0.0, 0.5)
+        check_at_least("caution", self.caution, 0.0)
         for name in _FRACTIONS:
             check_between(name, getattr(self, name), 0.0, 1.0)
         if not 0.0 <= self.advantage_learning < 1.0:
@@ -156,33 +156,17 @@ class TrainConfig(CommonConfig):
                 f"updates_per_iteration {self.updates_per_iteration}; "
                 f"got {self.cropped_updates}."
             )
-        if not self.min_price < self.max_price:
+        if self.max_price and not self.min_price < self.max_price:
             raise InvalidParameterError(
                 f"min_price must be below max_price {self.max_price}; "
                 f"got {self.min_price}."
             )
-        _ = self.net_config
-
-    @property
-    def net_config(self) -> NetConfig:
-        """The networks' part of the configuration."""
-        return NetConfig(
-            self.transformer,
-            self.summary,
-            self.belief,
-            self.entry_summary,
-            self.tied_head,
-        )
-
-    def prices(self, spec: TaskSpec) -> PriceRange:
-        """The trained price range for a family."""
-        return PriceRange(self.min_price or 0.2 / spec.horizon, self.max_price)
+        _ = self.transformer
 
 
 _FRACTIONS = (
     "trace_decay",
     "exploration_anneal",
-    "high_rank_exploration",
     "ignore_stop_final",
     "ignore_stop_anneal",
 )

@@ -5,9 +5,9 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -21,9 +21,10 @@ from icpe.core.arrays import PyTree
 from icpe.core.errors import InvalidParameterError, TrainingDivergedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.progress import AbstractProgress, NoProgress
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.config import TrainConfig
-from icpe.learn.learner import UniversalLearner
+from icpe.learn.learner import LearnerState, UniversalLearner
 from icpe.learn.learners import (
     AnyConfig,
     AnyLearner,
@@ -34,6 +35,7 @@ from icpe.learn.learners import (
 )
 from icpe.learn.log import MetricsLog
 from icpe.learn.side_by_side import SideBySide
+from icpe.learn.transfer import transfer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +65,39 @@ class FitOptions:
                 object.__setattr__(self, name, Path(given))
 
 
+class Verdict(NamedTuple):
+    """What a judge says of networks in training.
+
+    Attributes:
+        note: for people, beside the progress.
+        record: for the log of metrics.
+        value: how good they are, in one number.
+        is_enough: training is complete.
+        finish: bring the end forward, or put it off, to this iteration.
+        reason: why, in words.
+    """
+
+    note: str = ""
+    record: Mapping[str, Any] | None = None
+    value: float | None = None
+    is_enough: bool = False
+    finish: int | None = None
+    reason: str = ""
+
+
+class Situation(NamedTuple):
+    """How far a training is: iterations done, the last one, and values so far."""
+
+    done: int
+    finish: int
+    judged: tuple[float, ...] = ()
+
+
+Judge = Callable[[Situation, Any], Verdict | None]
+"""Called after every chunk with the networks that would ship, which it must not keep;
+None if it has nothing to say."""
+
+
 @dataclasses.dataclass(frozen=True)
 class FitResult:
     """What a training came to.
@@ -73,12 +108,14 @@ class FitResult:
         seconds: time they took, compilation included.
         stopped: why it ended before it was complete: "interrupted" or "time limit";
             None if it did not.
+        ended: why it was complete.
     """
 
     nets: AnyNets
     iterations: int
     seconds: float
     stopped: str | None
+    ended: str = "all iterations were made"
 
 
 def fit(
@@ -87,7 +124,7 @@ def fit(
     options: FitOptions | None = None,
     *,
     start_from: AnyNets | None = None,
-    is_enough: Callable[[int, Any], bool] | None = None,
+    judge: Judge | None = None,
     progress: AbstractProgress | None = None,
 ) -> FitResult:
     """Trains an explorer for a family.
@@ -97,9 +134,7 @@ def fit(
         config: what is trained, and by which learner.
         options: how the training is run.
         start_from: networks to fine-tune instead of fresh ones.
-        is_enough: called after every chunk with the iterations done and the networks
-            that would ship, which it must not keep; training is complete when it
-            says so.
+        judge: looks at the networks after every chunk.
         progress: receives every chunk.
 
     Raises:
@@ -112,7 +147,7 @@ def fit(
         learner,
         options,
         start_from=start_from,
-        is_enough=is_enough,
+        judge=judge,
         progress=progress,
     )
 
@@ -122,7 +157,7 @@ def fit_learner(
     options: FitOptions | None = None,
     *,
     start_from: AnyNets | None = None,
-    is_enough: Callable[[int, Any], bool] | None = None,
+    judge: Judge | None = None,
     progress: AbstractProgress | None = None,
 ) -> FitResult:
     """Trains with a learner that is already made; see `fit`."""
@@ -134,25 +169,38 @@ def fit_learner(
     if options.metrics is not None:
         log = MetricsLog(options.metrics, resume_at=int(state.iteration))
     clock = _Clock(earlier, options)
-    stopped = None
-    progress.start("training", config.num_iterations)
+    stopped, ended = None, "all iterations were made"
+    finish = _finish_of(state, config)
+    progress.start("training", finish)
     progress.advance(int(state.iteration))
     try:
         with _Interrupts() as interrupts:
-            while (done := int(state.iteration)) < config.num_iterations:
-                size = min(config.log_every, config.num_iterations - done)
+            while (done := int(state.iteration)) < finish:
+                size = min(config.log_every, finish - done)
                 state, metrics = run_chunk(learner, state, size)
+                done += size
                 values = _values(metrics)
                 if not all(map(math.isfinite, values.values())):
-                    raise _diverged(values, done + size, options)
+                    raise _diverged(values, done, options)
+                verdict = None
+                if judge is not None:
+                    at = Situation(done, finish, _judged(state))
+                    verdict = judge(at, _shipped(learner, state))
+                verdict = verdict or Verdict()
+                if verdict.value is not None:
+                    state = _with_value(state, verdict.value)
                 if log is not None:
-                    log.write(done + size, {**values, "seconds": clock.seconds})
-                progress.note(_summary(values))
+                    judged = {"judged": verdict.record} if verdict.record else {}
+                    log.write(done, {**values, "seconds": clock.seconds, **judged})
+                progress.note(verdict.note or _summary(values))
                 progress.advance(size)
+                if verdict.finish is not None and verdict.finish != finish:
+                    state, finish = _with_finish(state, verdict.finish)
+                    progress.start("training", finish)
+                    progress.advance(done)
+                ended = verdict.reason or ended
                 stopped = interrupts.reason or clock.limit_reason
-                is_last = done + size == config.num_iterations
-                if is_enough is not None:
-                    is_last |= is_enough(done + size, _shipped(learner, state))
+                is_last = done >= finish or verdict.is_enough
                 if stopped or is_last or clock.checkpoint_is_due():
                     _save(state, learner, options, clock.seconds)
                 if stopped or is_last:
@@ -160,7 +208,41 @@ def fit_learner(
     finally:
         progress.finish()
     nets = _shipped(learner, state)
-    return FitResult(nets, int(state.iteration), clock.seconds, stopped)
+    return FitResult(nets, int(state.iteration), clock.seconds, stopped, ended)
+
+
+def _finish_of(state: AnyState, config: AnyConfig) -> int:
+    """The last iteration, which a judge may have moved before a resumed training."""
+    if isinstance(state, LearnerState):
+        return int(state.finish)
+    return config.num_iterations
+
+
+def _judged(state: AnyState) -> tuple[float, ...]:
+    """The values that judges have given so far."""
+    if not isinstance(state, LearnerState):
+        return ()
+    values = np.asarray(state.judged)
+    return tuple(values[np.isfinite(values)].tolist())
+
+
+def _with_value(state: AnyState, value: float) -> AnyState:
+    """One more value; the oldest go where there are too many."""
+    assert isinstance(state, LearnerState)
+    values = np.append(np.asarray(state.judged)[1:], np.float32(value))
+    return _with_array(state, "judged", values)
+
+
+def _with_array(state: LearnerState, name: str, value: Any) -> LearnerState:
+    """Of the same dtype and placement, so that no program is compiled again."""
+    old = getattr(state, name)
+    placed = jax.device_put(jnp.asarray(value, old.dtype), old.sharding)
+    return dataclasses.replace(state, **{name: placed})
+
+
+def _with_finish(state: AnyState, finish: int) -> tuple[AnyState, int]:
+    assert isinstance(state, LearnerState)
+    return _with_array(state, "finish", finish), finish
 
 
 def fit_side_by_side(
@@ -192,7 +274,8 @@ def fit_side_by_side(
             f"seeds must name at least one seed, and none twice; got {list(seeds)}."
         )
     config = dataclasses.replace(config, seed=seeds[0])
-    learner = UniversalLearner(family.with_data(), config, device_mesh(config))
+    learner = make_learner(family.with_data(), config, device_mesh(config))
+    assert isinstance(learner, UniversalLearner)
     together = SideBySide(learner, tuple(seeds))
     result = fit_learner(together, options, progress=progress)
     arrays, static = eqx.partition(result.nets, eqx.is_array)
@@ -219,9 +302,13 @@ def _shipped(learner: AnyLearner, state: AnyState) -> AnyNets:
 def _first_state(
     learner: AnyLearner, options: FitOptions, start_from: AnyNets | None
 ) -> tuple[AnyState, float]:
-    # A copy, since the first chunk donates what it is given.
-    nets = jax.tree.map(jnp.copy, start_from)
     key = jr.key(learner.config.seed)
+    nets = start_from
+    if nets is not None and isinstance(learner, UniversalLearner):
+        assert isinstance(nets, ExplorerNets)
+        nets = transfer(nets, learner.new_networks(key=key))
+    # A copy, since the first chunk donates what it is given.
+    nets = jax.tree.map(jnp.copy, nets)
     init = eqx.filter_jit(cast(Any, learner).init)  # its networks are those given
     state, seconds = init(key=key, nets=nets), 0.0
     if options.resume:
@@ -273,9 +360,9 @@ def _run_chunk(learner, state, size) -> tuple[AnyState, AnyMetrics]:
         arrays, metrics = iterate(arrays)
         return arrays, jax.tree.map(jnp.add, total, metrics)
 
-    _, shapes = eqx.filter_eval_shape(iterate, arrays)
-    zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    arrays, total = lax.fori_loop(0, size, accumulate, (arrays, zero))
+    fields = dataclasses.fields(learner.metrics_type)
+    nothing = learner.metrics_type(*(jnp.zeros(()) for _ in fields))
+    arrays, total = lax.fori_loop(0, size, accumulate, (arrays, nothing))
     arrays = lax.with_sharding_constraint(arrays, _everywhere(learner))
     return eqx.combine(arrays, static), jax.tree.map(lambda sum: sum / size, total)
 

@@ -1,6 +1,8 @@
 """The universal learner: one model for every price and every budget."""
 
+import dataclasses
 import functools as ft
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -11,26 +13,48 @@ from jax import lax
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int
 
-from icpe.core.arrays import PRNGKey, PyTree
+from icpe.core.arrays import PRNGKey, PyTree, Scalar
 from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.behavior import BehaviorExplorer, draw_points, ignore_stop_probability
 from icpe.learn.config import TrainConfig
 from icpe.learn.replay import Experience, Replay
-from icpe.learn.steps import adam, gradient_step, parameters, polyak, shard
+from icpe.learn.shape import net_config, price_range
+from icpe.learn.steps import (
+    adam,
+    gradient_step,
+    parameters,
+    polyak,
+    shard,
+    step_size,
+)
+from icpe.learn.survey import Survey
 from icpe.learn.targets import gain_targets, inference_loss, query_loss
+from icpe.nets.predictions import Predictions
 from icpe.play.rollout import rollout
+
+_HIGH_RANK_SHARE = 0.7
+_LONGEST_RISE = 300
+_MOST_JUDGED = 128
 
 
 class LearnerState(eqx.Module):
-    """All that training carries from one iteration to the next."""
+    """All that training carries from one iteration to the next.
+
+    The networks are without their tables, which stand beside them and never change.
+    Training ends with iteration `finish`, which may be brought forward. The last values
+    that a judge gave are kept, so that a training that goes on knows them; NaN is none.
+    """
 
     nets: ExplorerNets
     averaged: ExplorerNets
+    predictions: Predictions | None
     optimizer: PyTree
     replay: Replay
     iteration: Int[Array, ""]
+    finish: Int[Array, ""]
+    judged: Float[Array, "judgments"]
     key: PRNGKey
 
 
@@ -53,51 +77,76 @@ class UniversalLearner(eqx.Module):
 
     family: AbstractTaskFamily
     config: TrainConfig = eqx.field(static=True)
+    survey: Survey
     mesh: Mesh | None = eqx.field(static=True, default=None)
+
+    metrics_type: ClassVar[type] = Metrics
 
     def init(self, *, key: PRNGKey, nets: ExplorerNets | None = None) -> LearnerState:
         """A fresh state, with new networks or with given ones to fine-tune."""
         net_key, key = jr.split(key)
-        spec = self.family.spec
-        if nets is None:
-            nets = ExplorerNets(
-                spec, self.config.net_config, self.config.prices(spec), key=net_key
-            )
+        whole = self.new_networks(key=net_key) if nets is None else nets
         start = jnp.zeros((), jnp.int32)
-        like = jax.eval_shape(lambda key: self.play(nets, start, key)[0], key)
+        like = Experience.like(self.family.spec)
+        nets = whole.trainable()
         return LearnerState(
             nets=nets,
             averaged=jax.tree.map(jnp.copy, nets),
+            predictions=whole.predictions,
             optimizer=jax.vmap(self._optimizer.init)(parameters(nets)),
             replay=Replay.empty(like, self.config.replay_size),
             iteration=start,
+            finish=jnp.asarray(self.config.num_iterations, jnp.int32),
+            judged=jnp.full(_MOST_JUDGED, jnp.nan),
+            key=key,
+        )
+
+    def new_networks(self, *, key: PRNGKey) -> ExplorerNets:
+        """Networks that suit the family, before any training."""
+        spec, survey = self.family.spec, self.survey
+        config = net_config(self.config, spec, survey)
+        return ExplorerNets(
+            spec,
+            config,
+            price_range(self.config, spec, survey),
+            predictions=None if config.predictions is None else survey.predictions,
             key=key,
         )
 
     def step(self, state: LearnerState) -> tuple[LearnerState, Metrics]:
         """One iteration: play, remember, and learn from what is remembered."""
         key, play_key, learn_key = jr.split(state.key, 3)
-        experience, played = self.play(state.nets, state.iteration, play_key)
+        tables = state.predictions
+        nets = state.nets.with_predictions(tables)
+        experience, played = self.play(nets, state.iteration, play_key)
         replay = state.replay.add(experience)
 
         whole, cropped = jnp.split(
             jr.split(learn_key, self.config.updates_per_iteration),
             [self.config.updates_per_iteration - self.config.cropped_updates],
         )
+        size = self._step_size(state)
         carry = (state.nets, state.averaged, state.optimizer)
-        carry, losses = self._replay(replay, carry, self.family.spec.horizon, whole)
+        horizon = self.family.spec.horizon
+        carry, losses = self._replay(replay, tables, size, carry, horizon, whole)
         if self.config.cropped_updates:
             crop = min(self.config.crop_steps, self.family.spec.horizon)
-            carry, _ = self._replay(replay, carry, crop, cropped)
+            carry, _ = self._replay(replay, tables, size, carry, crop, cropped)
         nets, averaged, optimizer = carry
-        state = LearnerState(
-            nets, averaged, optimizer, replay, state.iteration + 1, key
+        state = dataclasses.replace(
+            state,
+            nets=nets,
+            averaged=averaged,
+            optimizer=optimizer,
+            replay=replay,
+            iteration=state.iteration + 1,
+            key=key,
         )
         return state, Metrics(**jax.tree.map(jnp.mean, losses), **played)
 
     def explorer(self, state: LearnerState) -> NeuralExplorer:
         """The explorer that ships: the Polyak-averaged networks."""
-        return NeuralExplorer(state.averaged)
+        return NeuralExplorer(state.averaged.with_predictions(state.predictions))
 
     def play(self, nets: ExplorerNets, iteration, key: PRNGKey):
         """Episodes of the exploring explorer, at random operating points."""
@@ -109,7 +158,7 @@ class UniversalLearner(eqx.Module):
         explorer = BehaviorExplorer(
             NeuralExplorer(nets.for_play()),
             ignore_stop_probability(config, iteration),
-            config.high_rank_exploration,
+            _HIGH_RANK_SHARE if nets.predictions is not None else 0.0,
         )
         keys, points = shard(
             (jr.split(episode_key, config.batch_size), points), self.mesh
@@ -122,21 +171,23 @@ class UniversalLearner(eqx.Module):
         }
         return Experience.of(transcript, points, self.family.spec.num_queries), played
 
-    def _replay(self, replay: Replay, carry, num_steps: int, keys):
+    def _replay(self, replay: Replay, tables, size, carry, num_steps: int, keys):
         """Gradient steps on the first `num_steps` of remembered episodes."""
 
         def update(carry, key):
             nets, averaged, optimizer = carry
             batch = replay.sample(self.config.minibatch_size, key=key)
             batch = shard(batch.crop(num_steps), self.mesh)
-            return self.learn(nets, averaged, optimizer, batch)
+            return self.learn(nets, averaged, tables, optimizer, batch, size)
 
         return lax.scan(update, carry, keys)
 
-    def learn(self, nets, averaged, optimizer, minibatch: Experience):
+    def learn(
+        self, nets, averaged, tables, optimizer, minibatch: Experience, size: Scalar
+    ):
         """One gradient step of both networks, and of their average."""
         asked = (minibatch.history, minibatch.price, minibatch.max_queries)
-        target = averaged.along(*asked)
+        target = averaged.with_predictions(tables).along(*asked)
         make_targets = ft.partial(
             gain_targets,
             spec=self.family.spec,
@@ -145,28 +196,34 @@ class UniversalLearner(eqx.Module):
         )
 
         def loss(nets: ExplorerNets):
-            online = nets.along(*asked)
+            online = nets.with_predictions(tables).along(*asked)
             targets = jax.vmap(make_targets)(
                 lax.stop_gradient(online), target, minibatch
             )
             inference = jax.vmap(inference_loss)(online.log_posterior, minibatch)
-            query = jax.vmap(query_loss)(
-                online.gain, targets, target.stop_value, minibatch
-            )
+            query = jax.vmap(query_loss)(online, targets, target.stop_value, minibatch)
             losses = {
                 "inference_loss": _mean(inference),
                 "query_loss": _mean(query),
             }
             return losses["inference_loss"] + losses["query_loss"], losses
 
-        nets, optimizer, losses = gradient_step(self._optimizer, optimizer, nets, loss)
+        nets, optimizer, losses = gradient_step(
+            self._optimizer, optimizer, nets, loss, size
+        )
         averaged = polyak(nets, averaged, self.config.target_rate)
         return (nets, averaged, optimizer), losses
 
     @property
     def _optimizer(self) -> optax.GradientTransformation:
-        """Adam with warm-up and decay; applied to each network on its own."""
-        return adam(self.config, rise=min(300, max(1, self.config.num_updates // 10)))
+        """Of each network on its own."""
+        return adam(self.config)
+
+    def _step_size(self, state: LearnerState) -> Scalar:
+        """With a short rise, and a fall towards the end."""
+        each = self.config.updates_per_iteration
+        rise = min(_LONGEST_RISE, max(1, self.config.num_updates // 10))
+        return step_size(self.config, state.iteration * each, state.finish * each, rise)
 
 
 def _mean(losses) -> Float[Array, ""]:

@@ -10,6 +10,7 @@ from icpe.learn.learner import LearnerState, Metrics, UniversalLearner
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.learner import PaperLearner, PaperLearnerState, PaperMetrics
 from icpe.learn.side_by_side import SideBySide
+from icpe.learn.survey import machine_here, survey
 
 AnyConfig = TrainConfig | PaperConfig
 AnyLearner = UniversalLearner | PaperLearner | SideBySide
@@ -24,4 +25,5 @@ def make_learner(
     """The learner that a configuration is for."""
     if isinstance(config, PaperConfig):
         return PaperLearner(family, config, mesh)
-    return UniversalLearner(family, config, mesh)
+    found = survey(family, machine_here())
+    return UniversalLearner(family, config, found, mesh)

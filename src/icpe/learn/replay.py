@@ -48,6 +48,25 @@ class Experience(eqx.Module):
             query_masks=transcript.query_masks,
         )
 
+    @staticmethod
+    def like(spec: TaskSpec) -> "Experience":
+        """An empty episode of a family."""
+        positions = spec.horizon + 1
+        nothing = jnp.zeros((), jnp.int32)
+        masks = None
+        if spec.masks_queries:
+            masks = jnp.zeros((positions, spec.num_queries), bool)
+        return Experience(
+            queries=jnp.zeros(spec.horizon, _integer_type(spec.num_queries)),
+            outcomes=jnp.zeros((positions, spec.outcome_size)),
+            length=nothing,
+            terminated=jnp.asarray(False),
+            hypothesis=nothing,
+            price=jnp.zeros(()),
+            max_queries=nothing,
+            query_masks=masks,
+        )
+
     def crop(self, num_steps: int) -> "Experience":
         """The first steps of each episode; what came later is left to the values."""
         masks = self.query_masks
@@ -84,9 +103,9 @@ class Replay(eqx.Module):
 
     @staticmethod
     def empty(like: Experience, capacity: int) -> "Replay":
-        """Room for `capacity` episodes shaped like the given batch."""
+        """Room for `capacity` episodes shaped like the given one."""
         episodes = jax.tree.map(
-            lambda leaf: jnp.zeros((capacity, *leaf.shape[1:]), leaf.dtype), like
+            lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), like
         )
         return Replay(episodes, jnp.zeros((), jnp.int32))
 

@@ -3,6 +3,8 @@
 A small training leaves most of a GPU idle; several of them take hardly longer.
 """
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -22,11 +24,13 @@ class SideBySide(eqx.Module):
     """A universal learner for several seeds.
 
     Its states are those of the learner with a leading axis for the seeds, but for
-    the counts, which all seeds share. Metrics are averaged over the seeds.
+    counts and tables, which all seeds share. Metrics are averaged over the seeds.
     """
 
     learner: UniversalLearner
     seeds: tuple[int, ...] = eqx.field(static=True)
+
+    metrics_type: ClassVar[type] = Metrics
 
     @property
     def family(self) -> AbstractTaskFamily:
@@ -53,7 +57,8 @@ class SideBySide(eqx.Module):
             raise InvalidParameterError("Side by side, seeds start with fresh nets.")
         keys = jnp.stack([jr.key(seed) for seed in self.seeds])
         states = eqx.filter_vmap(lambda key: self.learner.init(key=key))(keys)
-        return eqx.tree_at(_counts, states, tuple(one[0] for one in _counts(states)))
+        first = jax.tree.map(lambda leaf: leaf[0], _shared(states))
+        return eqx.tree_at(_shared, states, first, is_leaf=lambda node: node is None)
 
     def step(self, state: LearnerState) -> tuple[LearnerState, Metrics]:
         """One iteration of every seed."""
@@ -63,7 +68,12 @@ class SideBySide(eqx.Module):
             state, metrics = self.learner.step(eqx.combine(arrays, static))
             return eqx.filter(state, eqx.is_array), metrics
 
-        axes = eqx.tree_at(_counts, jax.tree.map(lambda _: 0, arrays), (None, None))
+        axes = eqx.tree_at(
+            _shared,
+            jax.tree.map(lambda _: 0, arrays),
+            (None,) * 5,
+            is_leaf=lambda node: node is None,
+        )
         step = jax.vmap(step, in_axes=(axes,), out_axes=(axes, 0))
         arrays, metrics = step(arrays)
         return eqx.combine(arrays, static), jax.tree.map(jnp.mean, metrics)
@@ -74,4 +84,9 @@ class SideBySide(eqx.Module):
 
 
 def _counts(state: LearnerState):
-    return state.iteration, state.replay.added
+    return state.iteration, state.finish, state.judged, state.replay.added
+
+
+def _shared(state: LearnerState):
+    """What all seeds have in common: counts and tables."""
+    return (*_counts(state), state.predictions)

@@ -5,10 +5,11 @@ from typing import Any, TypeVar, cast
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import optax
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import PyTree, Scalar
 from icpe.learn.config import CommonConfig
@@ -18,26 +19,25 @@ _LOWEST_SHARE = 0.02
 Nets = TypeVar("Nets")
 
 
-def adam(config: CommonConfig, *, rise: int = 0) -> optax.GradientTransformation:
-    """Clipped Adam for one network.
+def adam(config: CommonConfig) -> optax.GradientTransformation:
+    """Adam on a clipped gradient of one network, for a step size given at each step."""
+    clip = optax.clip_by_global_norm(config.max_grad_norm)
+    return optax.chain(clip, optax.scale_by_adam())
 
-    Its step size rises over the first `rise` steps and falls to a fiftieth over the
-    last part of training.
+
+def step_size(
+    config: CommonConfig, updates: Int[Array, ""], total: Int[Array, ""], rise: int = 0
+) -> Scalar:
+    """Rises over the first `rise` updates and falls over the last part of all.
+
+    How many there will be may change while training goes on.
     """
-    total = config.num_updates
-    fall = max(1, round(config.decay_fraction * total))
-    falling = optax.linear_schedule(
-        1.0, _LOWEST_SHARE, max(1, round((1 - _LOWEST_SHARE) * fall)), total - fall
-    )
-    rising = optax.linear_schedule(0.0, 1.0, rise)
-
-    def schedule(count):
-        rate = config.learning_rate * falling(count)
-        return rate * rising(count) if rise else rate
-
-    return optax.chain(
-        optax.clip_by_global_norm(config.max_grad_norm), optax.adam(schedule)
-    )
+    left = (total - updates).astype(jnp.float32)
+    fall = jnp.maximum(config.decay_fraction * total, 1.0)
+    share = jnp.clip(left / fall, _LOWEST_SHARE, 1.0)
+    if rise:
+        share = share * jnp.minimum(1.0, updates / rise)
+    return config.learning_rate * share
 
 
 def parameters(nets: PyTree) -> PyTree:
@@ -50,6 +50,7 @@ def gradient_step(
     state: PyTree,
     nets: PyTree,
     loss: Callable[[Any], tuple[Any, dict[str, Array]]],
+    size: Scalar,
 ) -> tuple[PyTree, PyTree, dict[str, Float[Array, ""]]]:
     """Moves a stacked pair of networks down the gradient of a loss.
 
@@ -60,6 +61,7 @@ def gradient_step(
         state: its states, stacked.
         nets: the networks.
         loss: of the networks; also gives what is to be reported.
+        size: of the step.
 
     Returns:
         The networks, the states of the optimizer, and what is to be reported with the
@@ -68,6 +70,7 @@ def gradient_step(
     gradient, reported = eqx.filter_grad(loss, has_aux=True)(nets)
     gradient = parameters(gradient)
     updates, state = jax.vmap(optimizer.update)(gradient, state, parameters(nets))
+    updates = jax.tree.map(lambda update: -size * update, updates)
     reported = {**reported, "grad_norm": optax.tree.norm(gradient)}
     return eqx.apply_updates(nets, updates), state, reported
 

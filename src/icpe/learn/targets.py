@@ -15,6 +15,8 @@ from icpe.learn.replay import Experience
 
 _NOISE_FLOOR = 0.02
 """Bounds the weight of errors where the posterior is almost sure."""
+_MOVES, _VARIES, _LEAST_NOISE = 0.3, 4.0, 1e-5
+"""The noise of a return: so much of the present error, so many units of cost."""
 
 
 class Weighted(eqx.Module):
@@ -38,7 +40,7 @@ def inference_loss(
 
 
 def query_loss(
-    gain: Float[Array, "positions queries"],
+    estimates: Estimates,
     targets: Float[Array, "steps"],
     stop_value: Float[Array, "positions"],
     experience: Experience,
@@ -46,16 +48,22 @@ def query_loss(
     """Squared error of the gain at every query made, relative to its noise.
 
     A posterior that is nearly sure moves little, so the noise of a target falls with
-    1 - S(D); errors are weighted by its inverse, bounded, so that small gains are
-    learned as well as large ones.
+    1 - S(D); and it rises with what the queries still to come cost, which vary by a
+    few. Errors are divided by that noise, so that small gains are learned as well as
+    large ones.
     """
     queries = experience.queries.astype(jnp.int32)
     made = (jnp.arange(queries.shape[0]) < experience.length).astype(jnp.float32)
-    chosen = jnp.take_along_axis(gain[:-1], jnp.maximum(queries, 0)[:, None], axis=1)[
-        :, 0
-    ]
-    weight = made / (1.0 - stop_value[:-1] + _NOISE_FLOOR)
-    return Weighted(jnp.sum(jnp.square(chosen - targets) * weight), jnp.sum(weight))
+    asked = jnp.maximum(queries, 0)[:, None]
+    chosen = jnp.take_along_axis(estimates.gain[:-1], asked, axis=1)[:, 0]
+    squares = made * jnp.square(chosen - targets)
+    error = 1.0 - stop_value[:-1]
+    if estimates.unit is None:
+        weight = made / (error + _NOISE_FLOOR)
+        return Weighted(jnp.sum(squares / (error + _NOISE_FLOOR)), jnp.sum(weight))
+    unit = lax.stop_gradient(estimates.unit[:-1])
+    noise = jnp.square(_MOVES * error) + jnp.square(_VARIES * unit) + _LEAST_NOISE
+    return Weighted(jnp.sum(squares / noise), jnp.sum(made))
 
 
 def gain_targets(
@@ -89,7 +97,7 @@ def gain_targets(
     positions = jnp.arange(num_steps + 1)
     stop_value = target.stop_value
 
-    selected, allowed = _greedy_query(online.gain, experience.allowed(spec))
+    selected, allowed = _greedy_query(online.ranking, experience.allowed(spec))
     gain = jnp.take_along_axis(target.gain, selected[:, None], axis=1)[:, 0]
     must_stop = (positions >= experience.max_queries) | ~allowed
     stops = must_stop

@@ -3,41 +3,39 @@
 import dataclasses
 from typing import Any
 
-import equinox as eqx
 import jax
-import jax.random as jr
 
 from icpe.core.errors import UnsupportedError
-from icpe.core.spec import TaskSpec
+from icpe.explorers.neural.config import NetConfig
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
 
 _SIZES = ("num_queries", "num_hypotheses", "outcome_size", "horizon")
+_MEASURED = ("outcome_shift", "outcome_scale")
+"""What the survey measured for the networks to start from, which they keep."""
 
 
 def like_networks(config: TrainConfig, nets: ExplorerNets) -> TrainConfig:
-    """The configuration with the networks and the price range of trained ones."""
+    """The configuration with the Transformers and the price range of trained ones."""
     return dataclasses.replace(
         config,
-        **_network_settings(nets.config),
+        **dataclasses.asdict(nets.config.transformer),
+        predictions=nets.predictions is not None,
         min_price=nets.prices.low,
         max_price=nets.prices.high,
     )
 
 
-def transfer(nets: ExplorerNets, spec: TaskSpec, config: TrainConfig) -> ExplorerNets:
-    """The same weights in networks for a family and a configuration.
+def transfer(nets: ExplorerNets, fresh: ExplorerNets) -> ExplorerNets:
+    """The weights of trained networks in fresh ones for another training.
 
-    The family may be another one as long as its sizes are the same; prices are read
-    in the range of the configuration.
+    The family may be another one as long as its sizes are the same; tables and prices
+    are those of the fresh networks.
 
     Raises:
         UnsupportedError: the networks do not fit; the message names the field.
     """
-    found = {name: getattr(nets.spec, name) for name in _SIZES}
-    expected = {name: getattr(spec, name) for name in _SIZES}
-    found |= _network_settings(nets.config)
-    expected |= _network_settings(config.net_config)
+    found, expected = _settings(nets), _settings(fresh)
     for name, value in expected.items():
         if found[name] != value:
             raise UnsupportedError(
@@ -45,14 +43,24 @@ def transfer(nets: ExplorerNets, spec: TaskSpec, config: TrainConfig) -> Explore
                 f"{found[name]}, and {value} is asked for; make them equal, or train "
                 "from scratch."
             )
-    skeleton = eqx.filter_eval_shape(
-        lambda key: ExplorerNets(spec, config.net_config, config.prices(spec), key=key),
-        jr.key(0),
-    )
-    return jax.tree.unflatten(jax.tree.structure(skeleton), jax.tree.leaves(nets))
+    kept = {name: getattr(nets.config, name) for name in _MEASURED}
+    like = dataclasses.replace(fresh.config, **kept)
+    shell = ExplorerNets.shell(fresh.spec, like, fresh.prices)
+    leaves = jax.tree.leaves(nets.trainable())
+    weights = jax.tree.unflatten(jax.tree.structure(shell.trainable()), leaves)
+    return weights.with_predictions(fresh.predictions)
 
 
-def _network_settings(config: Any) -> dict[str, Any]:
-    """The fields of a `NetConfig` under their names in a `TrainConfig`."""
+def _settings(nets: ExplorerNets) -> dict[str, Any]:
+    """What must be equal, by name."""
+    sizes = {name: getattr(nets.spec, name) for name in _SIZES}
+    return sizes | _network_settings(nets.config)
+
+
+def _network_settings(config: NetConfig) -> dict[str, Any]:
     fields = dataclasses.asdict(config)
+    for name in _MEASURED:
+        del fields[name]
+    if fields["predictions"] is not None:
+        del fields["predictions"]["trust"]
     return fields.pop("transformer") | fields

@@ -51,6 +51,7 @@ class SequenceNet(eqx.Module):
         output_size: int,
         belief_size: int = 0,
         summary_encoder: AbstractSummaryEncoder | None = None,
+        head_gain: float = 0.1,
         key: PRNGKey,
     ):
         keys = jr.split(key, 5)
@@ -62,7 +63,7 @@ class SequenceNet(eqx.Module):
             self.summary_embedding = Linear(summary_size, width, key=keys[1])
         self.condition_embedding = Linear(condition_size, width, key=keys[2])
         self.transformer = CausalTransformer(config, num_tokens, key=keys[3])
-        self.head = Linear(width, output_size, gain=0.1, key=keys[4])
+        self.head = Linear(width, output_size, gain=head_gain, key=keys[4])
         self.belief_head = None
         if belief_size:
             self.belief_head = jnp.zeros((output_size, belief_size))

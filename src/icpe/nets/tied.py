@@ -34,18 +34,34 @@ class TiedHead(eqx.Module):
     embed: Linear
     reach: "Reach | None"
     rounds: tuple["Comparison", ...]
+    hidden: Linear | None
     out: Linear
 
     def __init__(
-        self, num_features: int, size: int, *, reach_over: int = 0, key: PRNGKey
+        self,
+        num_features: int,
+        size: int,
+        *,
+        reach_over: int = 0,
+        compares: bool = True,
+        gain: float = 0.1,
+        key: PRNGKey,
     ):
-        """A head with a reach, if any, over this number of queries."""
+        """A head with a reach, if any, over this number of queries.
+
+        Without comparisons every query is judged by itself. A head without `gain`
+        starts as zero.
+        """
         embed_key, out_key, *round_keys = jr.split(key, 2 + _NUM_ROUNDS)
         self.embed = Linear(num_features, size, key=embed_key)
         reach_key = jr.fold_in(embed_key, 1)
         self.reach = Reach(reach_over, size, key=reach_key) if reach_over else None
-        self.rounds = tuple(Comparison(size, key=key) for key in round_keys)
-        self.out = Linear(size, 1, gain=0.1, key=out_key)
+        self.rounds, self.hidden = (), None
+        if compares:
+            self.rounds = tuple(Comparison(size, key=key) for key in round_keys)
+        else:
+            self.hidden = Linear(size, size, key=round_keys[0])
+        self.out = Linear(size, 1, gain=gain, key=out_key)
 
     def __call__(
         self, context: Float[Array, "size"], features: Float[Array, "queries features"]
@@ -56,6 +72,8 @@ class TiedHead(eqx.Module):
             x = self.reach(x, context)
         for comparison in self.rounds:
             x = comparison(x)
+        if self.hidden is not None:
+            x = x + jax.nn.gelu(jax.vmap(self.hidden)(x))
         return jax.vmap(self.out)(x)[:, 0]
 
 
@@ -66,7 +84,7 @@ class Reach(eqx.Module):
     mix: Linear
 
     def __init__(self, num_queries: int, size: int, *, key: PRNGKey):
-        """At first no query tells about any, and all are told the same."""
+        """Starts at zero, so that all queries look alike."""
         self.weights = jnp.zeros((num_queries, num_queries))
         self.mix = Linear(size, size, use_bias=False, key=key)
 

@@ -175,9 +175,13 @@ class CausalTransformer(eqx.Module):
         tokens = jnp.pad(tokens, ((0, length - num_tokens), (0, 0)))
         positions = jnp.pad(self.positions, ((0, max(0, length - capacity)), (0, 0)))
         x = tokens + positions[:length]
-        for block in self.blocks:
+
+        def apply(x, block: Block):
             heads = jax.vmap(block.heads)(x)
-            x = jax.vmap(block.finish)(x, _attend_all(heads))
+            return jax.vmap(block.finish)(x, _attend_all(heads)), None
+
+        # One block is compiled for all of them.
+        x, _ = lax.scan(apply, x, _stacked(self.blocks))
         return jax.vmap(self.final_norm)(x[:num_tokens])
 
     def init_cache(self) -> Cache:
@@ -205,6 +209,11 @@ class CausalTransformer(eqx.Module):
             all_keys.append(keys)
             all_values.append(values)
         return self.final_norm(x), Cache(tuple(all_keys), tuple(all_values))
+
+
+def _stacked(blocks: tuple[Block, ...]) -> Block:
+    """The blocks as one, with a leading axis."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *blocks)
 
 
 def _attend_all(heads: Heads) -> Float[Array, "tokens heads head"]:

@@ -30,6 +30,8 @@ from icpe.core.family import AbstractTaskFamily, StepResult
 from icpe.core.memory import Growing, Scratch, StepCount
 from icpe.core.request import OperatingPoint
 
+_LONG = 48
+"""Episodes this long are cut into stretches; more stretches take longer to compile."""
 _SHRINK = 4
 """A batch of those that still run is this much smaller; 2 was slower."""
 _SMALLEST_BATCH = 128
@@ -251,8 +253,9 @@ def _segments(horizon: int) -> Segments:
     In each of them a tighter bound of the step count is known, so that early steps
     need not read the empty end of a cache.
     """
-    num_segments = max(1, min(4, horizon // 16))
-    cuts = [round(horizon * i / num_segments) for i in range(num_segments + 1)]
+    cuts = [0, horizon]
+    if horizon >= _LONG:
+        cuts = [0, round(horizon / 3), horizon]
     return list(itertools.pairwise(cuts))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from icpe.core.family import AbstractTaskFamily
 from icpe.families.binary_search import BinarySearch
 from icpe.families.gaussian_bandit import GaussianBandit
+from icpe.families.random_tests import RandomTests
 from icpe.learn.config import TrainConfig
 from icpe.studies.measures import Evaluation, Trained
 from icpe.studies.models import Model
@@ -30,24 +31,27 @@ BASE = TrainConfig(
 )
 VARIANTS: dict[str, dict[str, Any]] = {
     "full recipe": {},
+    "no predictions": {"predictions": False},
     "no warm-up": {"warmup_iterations": 0, "exploration_anneal": 0.0},
     "stopping never ignored": {"ignore_stop_final": 0.0, "ignore_stop_anneal": 0.0},
     "one exploration rate": {"exploration_high": 0.05, "exploration_low": 0.05},
     "no replay": {"replay_size": 256},
     "one-step targets": {"trace_decay": 0.0},
     "no advantage learning": {"advantage_learning": 0.0},
-    "no summary in the tokens": {"summary": False},
 }
 SEEDS = (0, 1, 2)
-_NUM_PRICES = 5
+_TRAINED_PRICES = {"min_price": 0.002, "max_price": 0.1}
+PRICES = (0.004, 0.008, 0.016, 0.032, 0.064)
 
 
 def make(size: Size) -> Study:
     """Declares the study."""
     tiny = size == "tiny"
     families: dict[str, AbstractTaskFamily] = {
-        "gaussian-bandit K=3": GaussianBandit(num_arms=3, horizon=24),
-        "binary-search K=16": BinarySearch(size=16),
+        "gaussian-bandit K=4": GaussianBandit(num_arms=4, horizon=40),
+        "random-tests 20 x 24": RandomTests(
+            num_conditions=20, num_tests=24, max_cost=3, draw=7
+        ),
     }
     variants = VARIANTS
     if tiny:
@@ -56,16 +60,14 @@ def make(size: Size) -> Study:
     cells = []
     for name, family in families.items():
         base = TINY if tiny else BASE
-        prices = base.prices(family.spec)
-        grid = np.geomspace(prices.low, min(prices.high, 0.1), _NUM_PRICES)
         for variant, changes in variants.items():
             for seed in (0,) if tiny else SEEDS:
-                config = dataclasses.replace(base, **changes)
+                config = dataclasses.replace(base, **_TRAINED_PRICES, **changes)
                 model = Model(family, seed, config=config, calibration_episodes=64)
                 measure = Evaluation(
                     family,
                     Trained(model),
-                    prices=tuple(float(f"{price:.6g}") for price in grid),
+                    prices=PRICES,
                     episodes=EPISODES if tiny else 8192,
                 )
                 cells.append(Cell(f"{name}, {variant}", "ours", measure, seed))

@@ -11,6 +11,7 @@ from icpe.studies import (
     distribution_shift,
     feedback_graphs,
     finite_sample,
+    gauntlet,
     magic_action,
     magic_chain,
     magic_room,
@@ -37,6 +38,8 @@ _STUDIES: dict[str, Callable[[Size], Study]] = {
     "digits": pixel_sampling.make,
     "finite-sample": finite_sample.make,
     "any-error-probability": any_error_prob.make,
+    "gauntlet": gauntlet.make,
+    "gauntlet-cpu": gauntlet.make_small,
     "ablation": ablation.make,
 }
 

@@ -21,7 +21,7 @@ from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions
 from icpe.learn.learners import AnyConfig
 from icpe.learn.paper.presets import paper_preset
-from icpe.learn.presets import Preset, preset
+from icpe.learn.recipe import Machine, preset
 from icpe.workflow import (
     checkpoint_path,
     metrics_path,
@@ -69,7 +69,7 @@ class Model:
         words = f"{name}-{size}-{self.learner}-{_digest(described)}-seed={self.seed}"
         return re.sub(r"[^\w.=-]+", "-", words) + ".safetensors"
 
-    def configuration(self, machine: Preset) -> AnyConfig:
+    def configuration(self, machine: Machine) -> AnyConfig:
         """The whole configuration of the training on a machine."""
         if self.config is not None:
             return dataclasses.replace(self.config, seed=self.seed)
@@ -95,7 +95,7 @@ class Bench:
     """
 
     folder: Path
-    machine: Preset | None = None
+    machine: Machine | None = None
     deadline: float = math.inf
     progress: AbstractProgress | None = None
 
@@ -113,7 +113,7 @@ class Bench:
             self._train(model, self.machine or ("cpu" if on_cpu else "gpu"))
         return Artifact.load(path, model.family)
 
-    def _train(self, model: Model, machine: Preset) -> None:
+    def _train(self, model: Model, machine: Machine) -> None:
         """Fills in the file of a model, and of those that are trained with it."""
         seeds = [model.seed]
         if machine == "gpu" and model.learner == "universal":

@@ -17,18 +17,20 @@ from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import PaperExplorer, PaperNets
 from icpe.families import AbstractTaskFamily, BinarySearch, GaussianBandit
 from icpe.families.registry import describe
-from icpe.learn.fit import FitOptions, fit
+from icpe.learn.fit import FitOptions, Situation, Verdict, fit
 from icpe.learn.learners import AnyConfig, AnyNets
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.presets import paper_preset
-from icpe.learn.presets import Preset, preset
+from icpe.learn.recipe import Machine, preset
+from icpe.learn.shape import price_range
+from icpe.learn.survey import machine_here, survey
 from icpe.play.rollout import run_episodes
 
 EPISODES = 4096
 """Episodes on which an explorer is judged."""
 _STREAM = 2**20
 _NUM_PRICES = 8
-_CHUNK: dict[Preset, int] = {"cpu": 10, "gpu": 50}
+_CHUNK: dict[Machine, int] = {"cpu": 10, "gpu": 50}
 """Iterations between two judgments, a few seconds of training."""
 _STRICTER = 0.9
 """The paper's learner holds its error at the value asked for, so it is asked for a
@@ -90,7 +92,7 @@ class Finish:
 def race(
     goal: Goal,
     *,
-    machine: Preset,
+    machine: Machine,
     time_limit: float = 300.0,
     changes: dict[str, Any] | None = None,
     seed: int = 0,
@@ -145,7 +147,7 @@ def _run(
 ) -> Finish:
     judge = _Judge(goal, config)
     options = FitOptions(time_limit=time_limit)
-    result = fit(goal.family, config, options, is_enough=judge, progress=progress)
+    result = fit(goal.family, config, options, judge=judge, progress=progress)
     return Finish(
         learner=name,
         family=describe(goal.family),
@@ -168,16 +170,17 @@ class _Judge:
         if isinstance(config, PaperConfig):
             self._points = [config.objective.operating_point(horizon)]
         else:
-            low, high = dataclasses.astuple(config.prices(goal.family.spec))
-            grid = np.geomspace(low, high, _NUM_PRICES)
+            found = survey(goal.family, machine_here())
+            prices = price_range(config, goal.family.spec, found)
+            grid = np.geomspace(prices.low, prices.high, _NUM_PRICES)
             self._points = [OperatingPoint.at(horizon, price=float(c)) for c in grid]
         self.reached, self.seconds = False, 0.0
         self.accuracy = self.mean_queries = float("nan")
 
-    def __call__(self, iteration: int, nets: AnyNets) -> bool:
+    def __call__(self, at: Situation, nets: AnyNets) -> Verdict:
         start = time.monotonic()
         explorer, goal = _explorer(nets), self._goal
-        key = jr.fold_in(jr.key(_STREAM), iteration)
+        key = jr.fold_in(jr.key(_STREAM), at.done)
         results = []
         for point in self._points:
             ending = run_episodes(explorer, goal.family, point, EPISODES, key=key)
@@ -188,7 +191,7 @@ class _Judge:
         within, self.accuracy, self.mean_queries = max(results)
         self.reached = within and self.accuracy >= goal.accuracy
         self.seconds += time.monotonic() - start
-        return self.reached
+        return Verdict(is_enough=self.reached)
 
 
 def _explorer(nets: AnyNets) -> AbstractExplorer:

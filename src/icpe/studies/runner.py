@@ -23,7 +23,7 @@ from icpe.artifact import provenance
 from icpe.core.errors import IcpeError, InvalidParameterError, UnknownNameError
 from icpe.core.files import check_folder, replacing
 from icpe.core.progress import AbstractProgress, LineProgress
-from icpe.learn.presets import Preset
+from icpe.learn.recipe import Machine
 from icpe.studies.durations import parse_duration
 from icpe.studies.models import Bench, OutOfTimeError
 from icpe.studies.study import Cell, Study
@@ -83,7 +83,7 @@ def run_study(
     selection: Selection | None = None,
     also: Path | None = None,
     time_limit: float = math.inf,
-    machine: Preset | None = None,
+    machine: Machine | None = None,
     progress: AbstractProgress | None = None,
     say: Callable[[str], None] = lambda sentence: None,
 ) -> Outcome:

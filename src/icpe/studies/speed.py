@@ -22,7 +22,8 @@ from icpe.learn.learner import LearnerState, UniversalLearner
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.learner import PaperLearner
 from icpe.learn.paper.transitions import sample_transitions
-from icpe.learn.replay import Replay
+from icpe.learn.replay import Experience, Replay
+from icpe.learn.survey import machine_here, survey
 
 NUM_ARMS = 10
 _CHUNKS = 3
@@ -158,8 +159,8 @@ def _paper_speed(workload: Workload) -> PaperSpeed:
     )
     first_play = _seconds(play, (state, jr.key(1)))
     episodes = play(state, jr.key(1))
-    replay = Replay.empty(episodes, workload.episodes).add(episodes)
     spec = learner.family.spec
+    replay = Replay.empty(Experience.like(spec), workload.episodes).add(episodes)
     batch = sample_transitions(replay, spec, workload.episodes, key=jr.key(2))
     learn = eqx.filter_jit(learner.learn)
     arguments = (state.nets, state.targets, state.optimizer, state.cost, batch)
@@ -189,7 +190,9 @@ def _learner(workload: Workload) -> UniversalLearner:
         num_layers=workload.layers,
         bfloat16=jax.default_backend() != "cpu",
     )
-    return UniversalLearner(_family(workload), config, device_mesh(config))
+    family = _family(workload)
+    found = survey(family, machine_here())
+    return UniversalLearner(family, config, found, device_mesh(config))
 
 
 def _paper_learner(workload: Workload) -> PaperLearner:

@@ -10,6 +10,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Key
 
+from icpe.core.conformance import compare
 from icpe.core.episode import STOP, StopReason
 from icpe.core.errors import ConformanceError, OperatingPointError
 from icpe.core.explorer import AbstractExplorer
@@ -17,7 +18,6 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import OperatingPoint, Regime
 from icpe.core.spec import TaskSpec
 from icpe.play.rollout import rollout
-from icpe.testing import _compare as compare
 
 _NUM_EPISODES = 8
 _NUM_STEPS = 10

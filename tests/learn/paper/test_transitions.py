@@ -88,7 +88,7 @@ def test_transitions_are_drawn_uniformly_from_the_episodes_that_were_added():
         lambda *leaves: jnp.stack(leaves),
         *(episode(n, hypothesis=i) for i, n in enumerate(lengths)),
     )
-    replay = Replay.empty(batch, capacity=6).add(batch)
+    replay = Replay.empty(episode(0), capacity=6).add(batch)
     size = 21_000
     drawn = eqx.filter_jit(sample_transitions)(replay, SPEC, size, key=jr.key(0))
     counts = np.zeros((3, STEPS + 1), int)

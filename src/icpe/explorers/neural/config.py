@@ -10,8 +10,18 @@ from jaxtyping import Array, Float
 from icpe.core.errors import InvalidParameterError
 from icpe.core.history import History
 from icpe.core.spec import TaskSpec
-from icpe.nets.tokens import AnySummary, EntrySummary, Summary, Token, tokens_along
+from icpe.nets.predictions import NUM_FEATURES, PredictionShape
+from icpe.nets.tokens import (
+    AnySummary,
+    EntrySummary,
+    Summary,
+    Token,
+    summary_size,
+    tokens_along,
+)
 from icpe.nets.transformer import TransformerConfig
+
+_BELIEF_FEATURES = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +38,16 @@ class NetConfig:
     then learns which entries a query tells about."""
     tied_head: bool = False
     """Judge every query, and every hypothesis, by one network for all as well."""
+    predictions: PredictionShape | None = None
+    """Start from tables of what each hypothesis predicts of each query."""
+    caution: float = 0.0
+    """What another query than the one the tables prefer must save, in units of cost."""
+    compares: bool = True
+    """Let the network that judges queries compare them with each other."""
+    outcome_shift: tuple[float, ...] = ()
+    """What is subtracted from outcomes; empty means as the spec says."""
+    outcome_scale: tuple[float, ...] = ()
+    """What they are divided by; empty means as the spec says."""
 
     def __post_init__(self):
         if self.tied_head and not self.summary:
@@ -38,8 +58,43 @@ class NetConfig:
 
     @property
     def context_size(self) -> int:
-        """How many numbers tell the tied heads of the history as a whole."""
-        return max(16, self.transformer.width // 4) if self.tied_head else 0
+        """How many numbers tell the judges of queries of the history as a whole."""
+        judges = self.tied_head or self.predictions is not None
+        return max(16, self.transformer.width // 4) if judges else 0
+
+    @property
+    def num_gates(self) -> int:
+        """Outputs that weigh what the tables believe."""
+        return 0 if self.predictions is None else 1
+
+    def sees_belief(self, spec: TaskSpec) -> bool:
+        """Whether the judge of a query sees the belief about its hypothesis."""
+        return self.tied_head or (
+            self.predictions is not None and spec.asks_about_hypotheses
+        )
+
+    def num_judged(self, spec: TaskSpec) -> int:
+        """Features by which a query is judged."""
+        number = 0
+        if self.tied_head:
+            kind = self.summary_kind(spec)
+            size = summary_size(kind, spec.num_queries, spec.outcome_size)
+            number += size // spec.num_queries
+        if self.sees_belief(spec):
+            number += _BELIEF_FEATURES
+        return number + (0 if self.predictions is None else NUM_FEATURES)
+
+    def normalize(
+        self, spec: TaskSpec, outcome: Float[Array, "*batch outcome"]
+    ) -> Float[Array, "*batch outcome"]:
+        """Raw outcomes as the networks see them: about zero mean and unit spread."""
+        if self.outcome_scale:
+            spec = dataclasses.replace(
+                spec,
+                outcome_shift=self.outcome_shift,
+                outcome_scale=self.outcome_scale,
+            )
+        return spec.normalize(outcome)
 
     def check_tied(self, spec: TaskSpec) -> None:
         """Checks that tied heads have something to say of each query and hypothesis.
@@ -64,7 +119,7 @@ class NetConfig:
         kind = self.summary_kind(spec)
         return jax.vmap(
             lambda queries, outcomes: tokens_along(
-                queries, spec.normalize(outcomes), spec.num_queries, kind
+                queries, self.normalize(spec, outcomes), spec.num_queries, kind
             )
         )(history.queries, history.outcomes)
 

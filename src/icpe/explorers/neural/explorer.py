@@ -17,7 +17,7 @@ from icpe.core.explorer import AbstractExplorer
 from icpe.core.memory import Growing, Scratch, StepCount
 from icpe.core.request import OperatingPoint, Regime
 from icpe.core.spec import TaskSpec
-from icpe.explorers.neural.networks import Estimates, ExplorerNets
+from icpe.explorers.neural.networks import Estimates, ExplorerNets, Predicted
 from icpe.nets.tokens import first_token, token_after
 from icpe.nets.transformer import TIME_AXIS
 
@@ -61,7 +61,7 @@ class NeuralExplorer(AbstractExplorer):
         nets = self.nets
         kind = nets.config.summary_kind(spec)
         token, summary = first_token(
-            spec.normalize(first_outcome), spec.num_queries, kind
+            nets.config.normalize(spec, first_outcome), spec.num_queries, kind
         )
         start = jnp.zeros((), jnp.int32)
         state = self._read(
@@ -71,6 +71,7 @@ class NeuralExplorer(AbstractExplorer):
             operating_point.price,
             operating_point.max_queries,
             StepCount(start, bound=0),
+            Predicted.start(nets, first_outcome),
         )
         return dataclasses.replace(state, position=StepCount(start, spec.horizon))
 
@@ -87,24 +88,30 @@ class NeuralExplorer(AbstractExplorer):
         """S(D) >= max_a Q(D, a), where a price is set and stopping is allowed."""
         if not self.nets.spec.can_stop:
             return jnp.asarray(False)
-        gain = jnp.where(query_mask, state.estimates.gain, -jnp.inf)
-        return (state.price > 0) & (jnp.max(gain) <= 0)
+        gain = state.estimates.gain[self.best_query(state, query_mask)]
+        can_ask = jnp.any(query_mask)
+        return (state.price > 0) & ((gain <= 0) | ~can_ask)
 
     def best_query(
         self, state: NeuralState, query_mask: Bool[Array, "queries"]
     ) -> Index:
         """The allowed query of largest value."""
-        return jnp.argmax(jnp.where(query_mask, state.estimates.gain, -jnp.inf))
+        return jnp.argmax(jnp.where(query_mask, state.estimates.ranking, -jnp.inf))
 
     def tell(
         self, state: NeuralState, query: Index, outcome: Float[Array, "outcome"]
     ) -> NeuralState:
-        spec = self.nets.spec
-        caches, summary = state.memory.value
+        nets = self.nets
+        caches, summary, predicted = state.memory.value
         caches = caches.value
         token, summary = token_after(
-            query, spec.normalize(outcome), spec.num_queries, summary
+            query,
+            nets.config.normalize(nets.spec, outcome),
+            nets.spec.num_queries,
+            summary,
         )
+        if predicted is not None:
+            predicted = predicted.after(nets, query, outcome)
         return self._read(
             token,
             summary,
@@ -112,6 +119,7 @@ class NeuralExplorer(AbstractExplorer):
             state.price,
             state.max_queries,
             state.position.next(),
+            predicted,
         )
 
     def recommend(self, state: NeuralState) -> Index:
@@ -120,12 +128,16 @@ class NeuralExplorer(AbstractExplorer):
     def log_posterior(self, state: NeuralState) -> Float[Array, "hypotheses"]:
         return state.estimates.log_posterior
 
-    def _read(self, token, summary, caches, price, max_queries, position):
-        estimates, caches = self.nets.step(token, price, max_queries, caches, position)
+    def _read(
+        self, token, summary, caches, price, max_queries, position, predicted
+    ) -> NeuralState:
+        estimates, caches = self.nets.step(
+            token, price, max_queries, caches, position, predicted
+        )
         return NeuralState(
             estimates=estimates,
             price=price,
             max_queries=max_queries,
             position=position,
-            memory=Scratch((Growing(caches, TIME_AXIS), summary)),
+            memory=Scratch((Growing(caches, TIME_AXIS), summary, predicted)),
         )

@@ -6,11 +6,20 @@ g(D, a) of the present error probability that asking will remove,
 
     Q(D, a) = S(D) - price * cost(a) + (1 - S(D)) * g(D, a).
 
-Stopping then does not hang on two networks agreeing about S, and the values of
-queries stay apart where all of them are small, at the high-accuracy end.
+Stopping then does not hang on two networks agreeing about S, and the values of queries
+stay apart where all of them are small, at the high-accuracy end.
+
+Where tables of predictions tell about how much each query wastes, compared with the
+best (`nets/predictions.py`), the query net predicts two things apart: the share g(D) of
+the error that asking on will remove, and for each query a correction w(D, a) of what it
+wastes, in units of cost,
+
+    Q(D, a) = S(D) + (1 - S(D)) * g(D) - unit * (charge(D, a) + w(D, a)).
+
+The unit is the price, or a share of the budget. Queries then differ by what they waste,
+which hardly depends on the price, so that what is learned at one price holds at others.
 """
 
-import dataclasses
 import math
 
 import equinox as eqx
@@ -27,13 +36,14 @@ from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.nets.canvas import AbstractSummaryEncoder, CanvasEncoder
 from icpe.nets.encoders import AbstractOutcomeEncoder, LinearEncoder, PatchEncoder
+from icpe.nets.predictions import NUM_FEATURES, Predictions, QueryView
 from icpe.nets.sequence import SequenceNet
 from icpe.nets.tied import TiedHead
 from icpe.nets.tokens import Token, summary_size
 from icpe.nets.transformer import in_compute_dtype
 
 CONDITION_SIZE = 4
-_BELIEF_FEATURES = 2
+_LEAST_EVIDENCE = -30.0
 _LEAST_LOG_BELIEF = -10.0
 """Less probable hypotheses look alike to the tied head."""
 
@@ -41,11 +51,21 @@ _LEAST_LOG_BELIEF = -10.0
 class Estimates(eqx.Module):
     """What the two networks say at one position, or along a sequence of them.
 
-    `gain[a]` is Q(D, a) - S(D). Its gradient does not reach the inference net.
+    `gain[a]` is Q(D, a) - S(D). Its gradient does not reach the inference net. Where
+    queries are told apart by what they waste, `unit` is what one unit of cost is worth,
+    and `preference` the gain less some doubt about queries that the tables do not
+    prefer: small differences between values are noise.
     """
 
     log_posterior: Float[Array, "*tokens hypotheses"]
     gain: Float[Array, "*tokens queries"]
+    unit: Float[Array, "*tokens"] | None = None
+    preference: Float[Array, "*tokens queries"] | None = None
+
+    @property
+    def ranking(self) -> Float[Array, "*tokens queries"]:
+        """By which queries are chosen: the gain, unless there is a preference."""
+        return self.gain if self.preference is None else self.preference
 
     @property
     def stop_value(self) -> Float[Array, "*tokens"]:
@@ -62,13 +82,21 @@ class ExplorerNets(eqx.Module):
 
     pair: SequenceNet
     tied_heads: TiedHead | None
+    predictions: Predictions | None
     spec: TaskSpec = eqx.field(static=True)
     config: NetConfig = eqx.field(static=True)
     prices: PriceRange = eqx.field(static=True)
 
     def __init__(
-        self, spec: TaskSpec, config: NetConfig, prices: PriceRange, *, key: PRNGKey
+        self,
+        spec: TaskSpec,
+        config: NetConfig,
+        prices: PriceRange,
+        *,
+        predictions: Predictions | None = None,
+        key: PRNGKey,
     ):
+        """Networks with fresh weights; tables that are not given say nothing."""
         config.check_tied(spec)
         num_outputs = max(spec.num_queries, spec.num_hypotheses)
         num_features = summary_size(
@@ -85,7 +113,8 @@ class ExplorerNets(eqx.Module):
                 summary_size=num_features,
                 condition_size=CONDITION_SIZE,
                 belief_size=spec.num_hypotheses if config.belief else 0,
-                output_size=num_outputs + config.context_size,
+                output_size=num_outputs + config.num_gates + config.context_size,
+                head_gain=0.1 if config.predictions is None else 0.0,
                 summary_encoder=_summary_encoder(
                     spec, config, key=jr.fold_in(encoder_key, 1)
                 ),
@@ -94,17 +123,31 @@ class ExplorerNets(eqx.Module):
 
         self.pair = eqx.filter_vmap(build)(jr.split(key))
         self.tied_heads = None
-        if config.tied_head:
-            num_own = num_features // spec.num_queries + _BELIEF_FEATURES
+        if config.context_size:
             reach_over = spec.num_queries if config.entry_summary else 0
             self.tied_heads = eqx.filter_vmap(
                 lambda key: TiedHead(
-                    num_own, config.context_size, reach_over=reach_over, key=key
+                    config.num_judged(spec),
+                    config.context_size,
+                    reach_over=reach_over,
+                    compares=config.compares,
+                    gain=0.1 if config.predictions is None else 0.0,
+                    key=key,
                 )
             )(jr.split(jr.fold_in(key, 1)))
+        self.predictions = predictions
+        if predictions is None and config.predictions is not None:
+            self.predictions = Predictions.empty(spec, config.predictions)
         self.spec = spec
         self.config = config
         self.prices = prices
+
+    @staticmethod
+    def shell(spec: TaskSpec, config: NetConfig, prices: PriceRange) -> "ExplorerNets":
+        """Networks of these shapes, without weights."""
+        return eqx.filter_eval_shape(
+            lambda key: ExplorerNets(spec, config, prices, key=key), jr.key(0)
+        )
 
     def along(
         self,
@@ -126,7 +169,14 @@ class ExplorerNets(eqx.Module):
             lambda net, condition: jax.vmap(net)(tokens, condition),
             in_axes=(eqx.if_array(0), 0),
         )(self.pair, jnp.stack([jnp.zeros_like(condition), condition]))
-        return self._estimates(outputs, price[:, None], tokens.summary)
+        predicted = None
+        if self.predictions is not None:
+            predicted = Predicted(
+                jax.vmap(self.predictions.along)(history.queries, history.outcomes),
+                jnp.cumsum(tokens.query, axis=1),
+            )
+        asked = Asked(price[:, None], max_queries[:, None] - positions[None])
+        return self._estimates(outputs, asked, tokens.summary, predicted)
 
     def step(
         self,
@@ -135,14 +185,27 @@ class ExplorerNets(eqx.Module):
         max_queries: Index,
         caches: PyTree,
         position: StepCount,
+        predicted: "Predicted | None" = None,
     ) -> tuple[Estimates, PyTree]:
-        """Estimates at one more position, and the caches that include it."""
+        """Estimates at one more position, and the caches that include it.
+
+        `predicted` is what the tables say at that position, if there are any.
+        """
         condition = self.condition(price, max_queries, position.value)
         outputs, caches = eqx.filter_vmap(
             lambda net, condition, cache: net.step(token, condition, cache, position),
             in_axes=(eqx.if_array(0), 0, 0),
         )(self.pair, jnp.stack([jnp.zeros_like(condition), condition]), caches)
-        return self._estimates(outputs, price, token.summary), caches
+        asked = Asked(price, max_queries - position.value)
+        return self._estimates(outputs, asked, token.summary, predicted), caches
+
+    def trainable(self) -> "ExplorerNets":
+        """Without the tables, which are counted and not trained."""
+        return _with(self, None)
+
+    def with_predictions(self, predictions: Predictions | None) -> "ExplorerNets":
+        """With tables put back."""
+        return _with(self, predictions)
 
     def for_play(self) -> "ExplorerNets":
         """The same networks, made ready to be used step by step in a loop."""
@@ -174,27 +237,53 @@ class ExplorerNets(eqx.Module):
     def _estimates(
         self,
         outputs: Float[Array, "2 *tokens output"],
-        price: Float[Array, "*#tokens"],
+        asked: "Asked",
         summary: Float[Array, "*tokens features"] | None,
+        predicted: "Predicted | None",
     ) -> Estimates:
         logits = outputs[0, ..., : self.spec.num_hypotheses]
-        removed = outputs[1, ..., : self.spec.num_queries]
-        if self.tied_heads is not None:
-            logits = logits + self._judge_alike(0, outputs, summary, None)
+        judged = outputs[1, ..., : self.spec.num_queries]
+        if self.config.tied_head:
+            logits = logits + self._judge(0, outputs, summary, None, None)
+        view = None
+        if predicted is not None:
+            logits = logits + self._evidence(outputs, predicted)
+            view = self._tables.view(predicted.log_weights, predicted.counts)
         log_posterior = jax.nn.log_softmax(logits, axis=-1)
         if self.pair.belief_head is not None:
-            removed = removed + self._read_belief(log_posterior)
+            judged = judged + self._read_belief(log_posterior)
         if self.tied_heads is not None:
-            removed = removed + self._judge_alike(1, outputs, summary, log_posterior)
-        estimates = Estimates(log_posterior, gain=removed)
-        error = lax.stop_gradient(1.0 - estimates.stop_value)[..., None]
+            judged = judged + self._judge(1, outputs, summary, log_posterior, view)
+        error = lax.stop_gradient(1.0 - jnp.exp(jnp.max(log_posterior, axis=-1)))
+        if view is None:
+            gain = self._gain_by_share(judged, error, asked.price)
+            return Estimates(log_posterior, gain)
+        unit = asked.unit(error)
+        worth = jax.nn.sigmoid(outputs[1, ..., self._num_outputs]) * error
+        waste = view.charge + self._mean_cost * judged
+        gain = worth[..., None] - unit[..., None] * waste
+        doubt = self.config.caution * self._mean_cost * unit[..., None]
+        preference = gain - jnp.where(view.is_best, 0.0, doubt)
+        return Estimates(log_posterior, gain, unit, preference)
+
+    def _gain_by_share(
+        self,
+        removed: Float[Array, "*tokens queries"],
+        error: Float[Array, "*tokens"],
+        price: Float[Array, "*#tokens"],
+    ) -> Float[Array, "*tokens queries"]:
+        """Every query removes its own share of the error."""
         costs = _outer(price, self.spec.cost_array)
-        scale = error
+        scale = error[..., None]
         if not self.spec.can_stop:
             # Where the answer is known, queries still differ in how soon it ends.
-            scale = jnp.minimum(error + self.spec.horizon * costs, 1.0)
-        gain = scale * removed - costs
-        return dataclasses.replace(estimates, gain=gain)
+            scale = jnp.minimum(scale + self.spec.horizon * costs, 1.0)
+        return scale * removed - costs
+
+    @property
+    def _mean_cost(self) -> float:
+        costs = self.spec.costs
+        return sum(costs) / len(costs) if costs else 1.0
 
     def _read_belief(
         self, log_posterior: Float[Array, "*tokens hypotheses"]
@@ -209,32 +298,119 @@ class ExplorerNets(eqx.Module):
         belief = lax.stop_gradient(jnp.exp(log_posterior))
         return jnp.matmul(belief, weight.T, precision=lax.Precision.HIGHEST)
 
-    def _judge_alike(
+    @property
+    def _tables(self) -> Predictions:
+        """The tables, which no gradient reaches."""
+        assert self.predictions is not None
+        return jax.tree.map(lax.stop_gradient, self.predictions)
+
+    def _evidence(
+        self, outputs: Float[Array, "2 *tokens output"], predicted: "Predicted"
+    ) -> Float[Array, "*tokens hypotheses"]:
+        """What the tables believe, weighed by a gate that the inference net moves."""
+        assert self.config.predictions is not None
+        log_posterior = self._tables.log_posterior(predicted.log_weights)
+        log_posterior = jnp.maximum(log_posterior, _LEAST_EVIDENCE)
+        gate = outputs[0, ..., self._num_outputs, None]
+        start = math.log(math.expm1(self.config.predictions.trust))
+        return jax.nn.softplus(gate + start) * log_posterior
+
+    @property
+    def _num_outputs(self) -> int:
+        return max(self.spec.num_queries, self.spec.num_hypotheses)
+
+    def _judge(
         self,
         index: int,
         outputs: Float[Array, "2 *tokens output"],
         summary: Float[Array, "*tokens features"] | None,
         log_posterior: Float[Array, "*tokens hypotheses"] | None,
+        view: QueryView | None,
     ) -> Float[Array, "*tokens queries"]:
-        """What the tied head of one network says of each query.
+        """What one network for all queries says of each.
 
-        It sees the query's part of the summary and the belief about it, which the
-        inference net is about to form and does not see.
+        It sees what the tables say of the query; where queries are alike, the query's
+        part of the summary; and the belief about the hypothesis of the same number,
+        which the inference net is about to form and does not see.
         """
-        num_queries = self.spec.num_queries
-        kind = self.config.summary_kind(self.spec)
-        assert kind is not None and summary is not None
-        own = kind.by_query(summary, num_queries)
-        if log_posterior is None:
-            belief = jnp.zeros((*own.shape[:-1], _BELIEF_FEATURES))
-        else:
-            log_belief = lax.stop_gradient(log_posterior)
-            surprise = jnp.maximum(log_belief, _LEAST_LOG_BELIEF) / _LEAST_LOG_BELIEF
-            belief = jnp.stack([jnp.exp(log_belief), surprise], axis=-1)
+        num_queries, shape = self.spec.num_queries, outputs.shape[1:-1]
+        parts = []
+        if self.config.tied_head:
+            kind = self.config.summary_kind(self.spec)
+            assert kind is not None and summary is not None
+            parts.append(kind.by_query(summary, num_queries))
+        if self.config.sees_belief(self.spec):
+            parts.append(_belief_features(log_posterior, (*shape, num_queries)))
+        if self.config.predictions is not None:
+            nothing = jnp.zeros((*shape, num_queries, NUM_FEATURES))
+            parts.append(nothing if view is None else view.features)
         head = jax.tree.map(lambda leaf: leaf[index], self.tied_heads)
         judge = jnp.vectorize(head, signature="(c),(q,f)->(q)")
         context = outputs[index, ..., -self.config.context_size :]
-        return judge(context, jnp.concatenate([own, belief], axis=-1))
+        return judge(context, jnp.concatenate(parts, axis=-1))
+
+
+class Asked(eqx.Module):
+    """What is asked at each position: the price, 0 for a budget, and queries left."""
+
+    price: Float[Array, "*#tokens"]
+    remaining: Int[Array, "*tokens"]
+
+    def unit(self, error: Float[Array, "*tokens"]) -> Float[Array, "*tokens"]:
+        """What one unit of cost is worth: its price, or its share of a budget.
+
+        A query of a budget that is wasted costs about one of the queries left.
+        """
+        left = jnp.maximum(self.remaining, 0).astype(error.dtype)
+        of_budget = 0.5 * error / (left + 1.0)
+        price = jnp.broadcast_to(self.price, error.shape)
+        return jnp.where(price > 0, price, of_budget)
+
+
+class Predicted(eqx.Module):
+    """What the tables say of a history: weights of classes, and queries made."""
+
+    log_weights: Float[Array, "*tokens classes"]
+    counts: Float[Array, "*tokens queries"]
+
+    @staticmethod
+    def start(nets: ExplorerNets, first_outcome: Float[Array, "outcome"]):
+        """Before the first query, None where there are no tables."""
+        if nets.predictions is None:
+            return None
+        counts = jnp.zeros(nets.spec.num_queries)
+        return Predicted(nets.predictions.start(first_outcome), counts)
+
+    def after(
+        self, nets: ExplorerNets, query: Index, outcome: Float[Array, "outcome"]
+    ) -> "Predicted":
+        """After one more outcome."""
+        assert nets.predictions is not None
+        made = jnp.arange(self.counts.shape[0]) == query
+        return Predicted(
+            nets.predictions.update(self.log_weights, query, outcome),
+            self.counts + made.astype(self.counts.dtype),
+        )
+
+
+def _with(nets: ExplorerNets, predictions: Predictions | None) -> ExplorerNets:
+    return eqx.tree_at(
+        lambda nets: nets.predictions,
+        nets,
+        predictions,
+        is_leaf=lambda node: node is None,
+    )
+
+
+def _belief_features(
+    log_posterior: Float[Array, "*tokens hypotheses"] | None, shape: tuple[int, ...]
+) -> Float[Array, "*tokens hypotheses 2"]:
+    """Probability and surprise of each hypothesis; zeros where there is no belief."""
+    if log_posterior is None:
+        return jnp.zeros((*shape, 2))
+    log_belief = lax.stop_gradient(log_posterior)
+    surprise = jnp.maximum(log_belief, _LEAST_LOG_BELIEF) / _LEAST_LOG_BELIEF
+    return jnp.stack([jnp.exp(log_belief), surprise], axis=-1)
 
 
 def _outcome_encoder(

@@ -5,7 +5,6 @@ import dataclasses
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 
 from icpe.core.arrays import PyTree
 from icpe.explorers.neural.networks import ExplorerNets
@@ -23,9 +22,7 @@ def in_float32(nets: ExplorerNets) -> ExplorerNets:
     """The same networks with matrix products in float32."""
     transformer = dataclasses.replace(nets.config.transformer, bfloat16=False)
     config = dataclasses.replace(nets.config, transformer=transformer)
-    like = eqx.filter_eval_shape(
-        lambda key: ExplorerNets(nets.spec, config, nets.prices, key=key), jr.key(0)
-    )
+    like = ExplorerNets.shell(nets.spec, config, nets.prices)
     return jax.tree.unflatten(jax.tree.structure(like), jax.tree.leaves(nets))
 
 

@@ -1,6 +1,7 @@
 """The paper's learner: DQN on prefixes, a learned stop action, a dual variable."""
 
 import functools as ft
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -25,7 +26,7 @@ from icpe.learn.paper.losses import (
 )
 from icpe.learn.paper.transitions import Transition, sample_transitions
 from icpe.learn.replay import Experience, Replay
-from icpe.learn.steps import adam, gradient_step, parameters, shard
+from icpe.learn.steps import adam, gradient_step, parameters, shard, step_size
 from icpe.nets.dropout import Dropout
 from icpe.play.rollout import rollout
 
@@ -70,6 +71,8 @@ class PaperLearner(eqx.Module):
     config: PaperConfig = eqx.field(static=True)
     mesh: Mesh | None = eqx.field(static=True, default=None)
 
+    metrics_type: ClassVar[type] = PaperMetrics
+
     def init(self, *, key: PRNGKey, nets: PaperNets | None = None) -> PaperLearnerState:
         """An empty buffer, networks, and their copies as targets."""
         net_key, key = jr.split(key)
@@ -79,7 +82,7 @@ class PaperLearner(eqx.Module):
                 self.family.spec, config.net_config, config.objective, key=net_key
             )
         start = jnp.zeros((), jnp.int32)
-        like = jax.eval_shape(lambda key: self.play(nets, start, key)[0], key)
+        like = Experience.like(self.family.spec)
         return PaperLearnerState(
             nets=nets,
             targets=jax.tree.map(jnp.copy, nets),
@@ -109,7 +112,7 @@ class PaperLearner(eqx.Module):
             )
             nets, targets, optimizer, updates = carry
             (nets, optimizer), losses = self.learn(
-                nets, targets, optimizer, cost, batch, key
+                nets, targets, optimizer, cost, batch, key, self._step_size(updates)
             )
             # Every so many steps copy them to the target networks.
             targets = self.refresh(targets, nets, updates + 1)
@@ -166,6 +169,7 @@ class PaperLearner(eqx.Module):
         cost: Scalar,
         batch: Transition,
         key: PRNGKey,
+        size: Scalar,
     ):
         """One gradient step of both networks on a batch of transitions."""
         target = targets.at_ends(batch.after, batch.after)
@@ -194,7 +198,9 @@ class PaperLearner(eqx.Module):
             }
             return sum(losses.values()), losses
 
-        nets, optimizer, losses = gradient_step(self._optimizer, optimizer, nets, loss)
+        nets, optimizer, losses = gradient_step(
+            self._optimizer, optimizer, nets, loss, size
+        )
         return (nets, optimizer), losses
 
     def refresh(self, targets: PyTree, nets: PyTree, updates: Int[Array, ""]) -> PyTree:
@@ -233,5 +239,9 @@ class PaperLearner(eqx.Module):
 
     @property
     def _optimizer(self) -> optax.GradientTransformation:
-        """Adam with decay; applied to each network on its own."""
+        """Of each network on its own."""
         return adam(self.config)
+
+    def _step_size(self, updates: Int[Array, ""]) -> Scalar:
+        total = jnp.asarray(self.config.num_updates, jnp.int32)
+        return step_size(self.config, updates, total)

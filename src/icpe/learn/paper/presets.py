@@ -8,9 +8,9 @@ families but binary search have the summary in the tokens; the paper's own have 
 import dataclasses
 
 from icpe.core.family import AbstractTaskFamily
-from icpe.families.registry import family_name
 from icpe.learn.paper.config import PaperConfig
-from icpe.learn.presets import Preset
+from icpe.learn.recipe import Machine
+from icpe.learn.survey import survey
 
 _CPU = PaperConfig(
     num_iterations=1000,
@@ -46,29 +46,31 @@ _SEARCH = {
     "min_cost": 0.03,
     "summary": False,
 }
-_CHANGES: dict[tuple[str, Preset], dict] = {
-    ("binary-search", "cpu"): _SEARCH,
-    ("binary-search", "gpu"): _SEARCH,
-    # Every arm counts a little, which takes long to tell apart from not at all.
-    ("deterministic-bandit", "cpu"): {
+_CLOSE_VALUES = {
+    # Every query counts a little, which takes long to tell apart from not at all.
+    "cpu": {
         "num_iterations": 2500,
         "inference_period": 25,
         "query_period": 25,
         "exploration_anneal": 0.2,
     },
     # Close values must stay apart.
-    ("deterministic-bandit", "gpu"): {"bfloat16": False},
+    "gpu": {"bfloat16": False},
 }
 
 
-def paper_preset(name: Preset, family: AbstractTaskFamily) -> PaperConfig:
+def paper_preset(machine: Machine, family: AbstractTaskFamily) -> PaperConfig:
     """The configuration for a family, which need not be one of ours.
 
-    The deterministic bandit gets a fixed budget, its horizon, as in the paper; other
-    families get a fixed confidence.
+    Without noise, few possible outcomes make it a search for certainty; where outcomes
+    are numbers without noise, it gets a fixed budget, the horizon, as deterministic
+    bandits have in the paper. Other families get a fixed confidence.
     """
-    config = {"cpu": _CPU, "gpu": _GPU}[name]
-    changes = dict(_CHANGES.get((family_name(family), name), {}))
-    if family_name(family) == "deterministic-bandit":
-        changes["budget"] = family.spec.horizon
+    config = {"cpu": _CPU, "gpu": _GPU}[machine]
+    found = survey(family, machine)
+    changes = {}
+    if not found.is_noisy and found.num_symbols is not None:
+        changes = _SEARCH
+    elif not found.is_noisy and family.spec.queries_alike:
+        changes = {**_CLOSE_VALUES[machine], "budget": family.spec.horizon}
     return dataclasses.replace(config, **changes)

@@ -24,7 +24,6 @@ from icpe.explorers.neural.shipping import as_shipped
 from icpe.families.patches.law import Patches
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions, fit
-from icpe.learn.presets import preset
 from icpe.studies.digits.confidence import (
     ConfidenceConfig,
     fit_confidence,
@@ -100,7 +99,19 @@ FULL = DigitsSetup(
     bandit=ConfidenceConfig(
         num_updates=60_000, discount=0.0, thompson=True, bfloat16=True
     ),
-    ours=preset("gpu", Patches(horizon=_OUR_HORIZON)),
+    ours=TrainConfig(
+        num_iterations=2500,
+        batch_size=1024,
+        updates_per_iteration=4,
+        warmup_iterations=200,
+        learning_rate=8e-4,
+        exploration_anneal=0.2,
+        ignore_stop_anneal=0.3,
+        min_price=0.002,
+        max_price=0.1,
+        bfloat16=True,
+        log_every=25,
+    ),
     episodes=4_000,
     references=2048,
 )

@@ -1,6 +1,7 @@
 """What every task family must satisfy, as one function for any test."""
 
 import json
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -9,6 +10,9 @@ import jax.random as jr
 import numpy as np
 
 from icpe.core.arrays import PyTree
+from icpe.core.conformance import compare
+from icpe.core.conformance.episodes import Episodes, play_one
+from icpe.core.conformance.family_facts import check_facts
 from icpe.core.errors import ConformanceError
 from icpe.core.family import (
     AbstractTaskFamily,
@@ -18,9 +22,6 @@ from icpe.core.family import (
     same_family,
 )
 from icpe.core.spec import TaskSpec
-from icpe.testing import _compare as compare
-from icpe.testing.episodes import Episodes, play_one
-from icpe.testing.family_facts import check_facts
 
 _NUM_EPISODES = 32
 _NUM_STEPS = 12
@@ -37,10 +38,35 @@ def check_family(family: AbstractTaskFamily, *, seed: int = 0) -> None:
     Raises:
         ConformanceError: one sentence that says what is wrong and how to mend it.
     """
+    check_is_family(family)
     _check_spec(family)
     _check_parameters(family)
     _check_shapes(family)
     _check_episodes(family, seed)
+
+
+def check_is_family(family: Any) -> None:
+    """Raises one sentence unless it is a family with a spec to look at.
+
+    Raises:
+        ConformanceError: it is something else, or its spec is no property.
+    """
+    if not isinstance(family, AbstractTaskFamily):
+        raise ConformanceError(
+            f"a family must be an instance of AbstractTaskFamily; got {family!r}."
+        )
+    try:
+        spec = family.spec
+    except Exception as error:
+        raise ConformanceError(
+            f"spec raised {compare.in_short(error)}; let it be a property that returns "
+            "a TaskSpec."
+        ) from error
+    if not isinstance(spec, TaskSpec):
+        what = "a method" if callable(spec) else type(spec).__name__
+        raise ConformanceError(
+            f"spec is {what}; put @property above it and return a TaskSpec."
+        )
 
 
 def _check_spec(family: AbstractTaskFamily) -> None:

@@ -5,12 +5,12 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
+from icpe.core.conformance.episodes import Episodes
 from icpe.core.errors import ConformanceError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
 from icpe.core.likelihood import has_likelihood
 from icpe.core.simulate import first_answers
-from icpe.testing.episodes import Episodes
 
 _NUM_TASKS = 4096
 _LARGEST_DEVIATION = 6.0

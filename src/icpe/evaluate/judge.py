@@ -1,0 +1,70 @@
+"""A quick look at an explorer in training: a few prices, the same fresh episodes."""
+
+import dataclasses
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+
+from icpe.core.arrays import PRNGKey
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.request import OperatingPoint, Regime
+from icpe.play.rollout import rollout
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgment:
+    """What an explorer does at each of some prices, on the same episodes."""
+
+    prices: tuple[float, ...]
+    accuracy: tuple[float, ...]
+    mean_queries: tuple[float, ...]
+    mean_cost: tuple[float, ...]
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """P(correct) - price * cost at each price, what training maximizes."""
+        rows = zip(self.accuracy, self.prices, self.mean_cost, strict=True)
+        return tuple(accuracy - price * cost for accuracy, price, cost in rows)
+
+    def sentence(self, accuracy: float = 0.95) -> str:
+        """The point whose accuracy is closest to a given one, in words."""
+        index = int(np.argmin(np.abs(np.asarray(self.accuracy) - accuracy)))
+        return f"{self.accuracy[index]:.3f} with {self.mean_queries[index]:.1f} queries"
+
+    def record(self) -> dict[str, list[float]]:
+        """As JSON-compatible values."""
+        return {name: list(row) for name, row in dataclasses.asdict(self).items()}
+
+
+def judge(
+    explorer: AbstractExplorer,
+    family: AbstractTaskFamily,
+    prices: tuple[float, ...],
+    episodes: int,
+    *,
+    key: PRNGKey,
+) -> Judgment:
+    """Plays the same fresh episodes at every price."""
+    found = _play(explorer, family.with_data(), jnp.asarray(prices), episodes, key)
+    accuracy, queries, cost = np.asarray(found, float)
+    return Judgment(prices, *(tuple(row.tolist()) for row in (accuracy, queries, cost)))
+
+
+@eqx.filter_jit
+def _play(explorer, family, prices, episodes: int, key):
+    number, horizon = prices.shape[0], family.spec.horizon
+    points = OperatingPoint(
+        price=jnp.repeat(prices, episodes),
+        error_prob=jnp.zeros(number * episodes),
+        max_queries=jnp.full(number * episodes, horizon, jnp.int32),
+        regime=Regime.MIXED,
+    )
+    keys = jnp.tile(jr.split(key, episodes), number)
+    ending = rollout(explorer, family, points, keys=keys).ending
+    rows = (ending.correct, ending.num_queries, ending.cost)
+    return jnp.stack(
+        [row.astype(jnp.float32).reshape(number, -1).mean(axis=1) for row in rows]
+    )

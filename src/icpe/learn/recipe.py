@@ -1,0 +1,111 @@
+"""One recipe for every family: a configuration from what the family is.
+
+It looks at the spec and at a short simulation (`icpe.learn.survey`), never at a name.
+"""
+
+import dataclasses
+from typing import Literal
+
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.spec import TaskSpec
+from icpe.learn.config import TrainConfig
+from icpe.learn.survey import Survey, machine_here, survey
+
+Machine = Literal["cpu", "gpu"]
+
+_CPU = TrainConfig(
+    num_iterations=400,
+    batch_size=256,
+    minibatch_size=256,
+    updates_per_iteration=2,
+    replay_size=4096,
+    warmup_iterations=40,
+    learning_rate=2e-3,
+    width=32,
+    num_layers=2,
+    num_heads=2,
+    log_every=20,
+)
+
+_GPU = TrainConfig(
+    num_iterations=3000,
+    batch_size=1024,
+    minibatch_size=512,
+    updates_per_iteration=8,
+    replay_size=32768,
+    warmup_iterations=150,
+    exploration_anneal=0.09,
+    ignore_stop_anneal=0.13,
+    bfloat16=True,
+)
+
+_LONG_HORIZON = 32
+"""From here on most episodes are much shorter than the horizon."""
+_TRUSTED = 0.75
+"""From this share of evidence on, the tables are a good start."""
+
+
+def recipe(
+    machine: Machine, family: AbstractTaskFamily, found: Survey | None = None
+) -> TrainConfig:
+    """The configuration for a family.
+
+    Args:
+        machine: `cpu` for two cores and small networks, `gpu` for one modern GPU.
+        family: what is trained for.
+        found: the survey of the family; made if None.
+    """
+    found = survey(family, machine) if found is None else found
+    config = {"cpu": _CPU, "gpu": _GPU}[machine]
+    changes = {} if found.trust < _TRUSTED else _from_good_tables(config)
+    changes |= _lengths(config, family.spec, found)
+    return dataclasses.replace(config, **changes)
+
+
+def outlook(family: AbstractTaskFamily, config: TrainConfig) -> str:
+    """What a first look promises, in one sentence; empty where it tells nothing.
+
+    The look is that of a greedy rule with counted tables, which training seldom falls
+    short of.
+    """
+    pilot = survey(family, machine_here()).pilot
+    if pilot is None:
+        return ""
+    best = max(pilot.at_horizon, *pilot.accuracy)
+    sentence = (
+        f"At a first look about {best:.3f} of the answers can be right with the "
+        f"{family.spec.horizon} queries that the horizon allows."
+    )
+    if config.error_prob and 1.0 - config.error_prob > best + 0.01:
+        sentence += (
+            f" An error probability of {config.error_prob:g} seems out of reach; "
+            "choose a larger one, or a longer horizon."
+        )
+    return sentence
+
+
+def preset(name: Machine, family: AbstractTaskFamily) -> TrainConfig:
+    """The recipe's configuration for a family on a machine."""
+    return recipe(name, family)
+
+
+def _from_good_tables(config: TrainConfig) -> dict:
+    """Networks that start as a good rule need little random play before they learn."""
+    return {
+        "warmup_iterations": config.warmup_iterations // 4,
+        "exploration_anneal": 0.02,
+        "ignore_stop_anneal": 0.05,
+    }
+
+
+def _lengths(config: TrainConfig, spec: TaskSpec, found: Survey) -> dict:
+    """How much of episodes most updates look at."""
+    if spec.horizon < _LONG_HORIZON:
+        return {}
+    steps = spec.horizon // 2
+    if found.pilot is not None and found.trust >= _TRUSTED:
+        steps = min(steps, max(8, round(1.5 * max(found.pilot.mean_queries))))
+    return {
+        "crop_steps": steps,
+        "cropped_updates": config.updates_per_iteration * 3 // 4,
+    }

@@ -1,0 +1,78 @@
+"""What the networks for a family are made of: a function of what the family is."""
+
+from icpe.core.spec import TaskSpec
+from icpe.explorers.neural.config import NetConfig, PriceRange
+from icpe.learn.config import TrainConfig
+from icpe.learn.survey import Pilot, Survey
+
+_MOST_SUMMARY_FEATURES = 4096
+"""Beyond this the embedding of the summary outweighs the rest of the networks."""
+_MOST_COMPARED = 32
+"""Comparing all queries with each other pays for few of them."""
+_USUAL_PRICES = (0.2, 0.2)
+"""Lowest (times the horizon) and highest price where no pilot tells."""
+_SHORT_OF_BEST = 0.003
+_LEAST_PRICE = 2e-5
+
+
+def net_config(config: TrainConfig, spec: TaskSpec, survey: Survey) -> NetConfig:
+    """The networks that suit a family."""
+    summary = spec.num_queries * (1 + spec.outcome_size) <= _MOST_SUMMARY_FEATURES
+    entries = summary and spec.outcome_flags
+    tied = summary and spec.queries_alike
+    shape = None
+    if config.predictions and survey.predictions is not None:
+        shape = survey.predictions.shape(survey.trust)
+    measured = not (spec.outcome_shift or spec.outcome_scale or spec.outcome_flags)
+    return NetConfig(
+        config.transformer,
+        summary=summary,
+        entry_summary=entries,
+        tied_head=tied,
+        predictions=shape,
+        caution=config.caution if shape is not None else 0.0,
+        compares=tied and spec.num_queries <= _MOST_COMPARED,
+        outcome_shift=survey.outcome_shift if measured else (),
+        outcome_scale=survey.outcome_scale if measured else (),
+    )
+
+
+def price_range(config: TrainConfig, spec: TaskSpec, survey: Survey) -> PriceRange:
+    """The prices worth training for, with what the configuration fixes."""
+    low, high = _USUAL_PRICES[0] / spec.horizon, _USUAL_PRICES[1]
+    if survey.pilot is not None and survey.trust >= 0.75:
+        low, high = _piloted_prices(survey.pilot, spec)
+        if config.error_prob:
+            low = max(low, _price_for(config.error_prob / 3, survey.pilot, spec))
+            high = min(high, 4 * _price_for(3 * config.error_prob, survey.pilot, spec))
+    low, high = config.min_price or low, config.max_price or high
+    return PriceRange(min(low, 0.5 * high), high)
+
+
+def _piloted_prices(pilot: Pilot, spec: TaskSpec) -> tuple[float, float]:
+    """From hardly worth a query to as accurate as the horizon allows.
+
+    A query that removes a share g of the error 1 - S is worth its cost while price *
+    cost < (1 - S) g; the greedy rule shows where it stops to be accurate enough.
+    """
+    slopes = [
+        (accuracy - pilot.before) / cost
+        for accuracy, cost in zip(pilot.accuracy, pilot.mean_cost, strict=True)
+        if cost > 0
+    ]
+    high = 1.2 * max([1e-3, *slopes])
+    best = max(pilot.at_horizon, *pilot.accuracy)
+    low = _price_for(1.0 - best + _SHORT_OF_BEST, pilot, spec)
+    return max(min(low, high / 8), _LEAST_PRICE), high
+
+
+def _price_for(error_prob: float, pilot: Pilot, spec: TaskSpec) -> float:
+    """About the price at which the greedy rule stops with this error probability."""
+    costs = spec.costs or (1.0,)
+    enough = [
+        threshold
+        for accuracy, threshold in zip(pilot.accuracy, pilot.thresholds, strict=True)
+        if accuracy >= 1.0 - error_prob
+    ]
+    error = max(1.0 - min([1.0, *enough]), 1e-3)
+    return 0.2 * error / (sum(costs) / len(costs))

@@ -1,0 +1,409 @@
+"""What is predicted of each query, and what outcomes therefore say.
+
+A family is approximated by finitely many classes of tasks. Within a class outcomes are
+independent given the query, so that evidence adds up; several classes may share a
+hypothesis, where it does not fix the law by itself. The tables are counted in simulated
+episodes (`icpe.learn.survey`) and never trained.
+
+Two things follow from them. The posterior of the hypotheses is a first guess that the
+inference net corrects; the expected information of each query is a first guess of the
+query net. Where the classes are the hypotheses and the tables exact, the first guess is
+the greedy rule with the exact posterior.
+"""
+
+import abc
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy.special import entr, logsumexp
+from jaxtyping import Array, Bool, Float, Int
+
+from icpe.core.arrays import Index
+from icpe.core.spec import TaskSpec
+
+LogWeights = Float[Array, "*batch classes"]
+
+NUM_FEATURES = 5
+RATIO = 1
+"""Which feature of a query is its information per cost, 1 for the best query."""
+
+_LARGEST_EXACT = 2**16
+"""Entries of hypotheses x queries x outcomes up to which all are looked at for every
+history; beyond, information about the class stands in for that about the hypothesis."""
+_HIGHEST = lax.Precision.HIGHEST
+
+
+@dataclasses.dataclass(frozen=True)
+class PredictionShape:
+    """The sizes of tables, by which they are found again in a file.
+
+    Attributes:
+        kind: symbols, gaussian or flagged.
+        num_each: classes of each hypothesis.
+        num_cells: symbols, or ranges of one number; 0 if there are none.
+        first_kind: the same of what is revealed at reset; empty if nothing is.
+        first_cells: its symbols or ranges.
+        trust: share of their evidence that is added to the logits at first.
+    """
+
+    kind: str
+    num_each: int
+    num_cells: int
+    first_kind: str
+    first_cells: int
+    trust: float
+
+
+class AbstractOutcomes(eqx.Module):
+    """The law of outcomes in each class, for every query."""
+
+    @abc.abstractmethod
+    def log_likelihood(
+        self, query: Index, outcome: Float[Array, "outcome"]
+    ) -> Float[Array, "classes"]:
+        """Of one outcome, in every class."""
+
+    @property
+    @abc.abstractmethod
+    def cells(self) -> Float[Array, "queries cells classes"] | None:
+        """Probability of each of few outcomes, or ranges of outcomes, if known."""
+
+    @abc.abstractmethod
+    def separation(
+        self, weights: Float[Array, "*batch classes"]
+    ) -> Float[Array, "*batch queries"]:
+        """About how much each query tells of the class, where there are no cells."""
+
+
+class SymbolTable(AbstractOutcomes):
+    """Outcomes that take few values, each a symbol."""
+
+    symbols: Float[Array, "cells outcome"]
+    log_probability: Float[Array, "queries cells classes"]
+
+    def log_likelihood(
+        self, query: Index, outcome: Float[Array, "outcome"]
+    ) -> Float[Array, "classes"]:
+        """The row of the nearest symbol."""
+        distance = jnp.sum(jnp.square(self.symbols - outcome[None]), axis=1)
+        return self.log_probability[query, jnp.argmin(distance)]
+
+    @property
+    def cells(self) -> Float[Array, "queries cells classes"]:
+        return jnp.exp(self.log_probability)
+
+    def separation(
+        self, weights: Float[Array, "*batch classes"]
+    ) -> Float[Array, "*batch queries"]:
+        raise NotImplementedError
+
+
+class GaussianTable(AbstractOutcomes):
+    """Outcomes of one or several numbers, independent and Gaussian.
+
+    Where an outcome is one number, `cell_probability` are those of ranges of it.
+    """
+
+    mean: Float[Array, "queries outcome classes"]
+    variance: Float[Array, "queries outcome classes"]
+    cell_probability: Float[Array, "queries cells classes"] | None
+
+    def log_likelihood(
+        self, query: Index, outcome: Float[Array, "outcome"]
+    ) -> Float[Array, "classes"]:
+        """The sum over the numbers."""
+        return gaussian_log_density(
+            outcome[:, None], self.mean[query], self.variance[query]
+        ).sum(axis=0)
+
+    @property
+    def cells(self) -> Float[Array, "queries cells classes"] | None:
+        return self.cell_probability
+
+    def separation(
+        self, weights: Float[Array, "*batch classes"]
+    ) -> Float[Array, "*batch queries"]:
+        """The sum over the numbers of log(1 + spread of means / noise) / 2."""
+        return _gaussian_separation(weights, self.mean, self.variance).sum(axis=-1)
+
+
+class FlaggedTable(AbstractOutcomes):
+    """Numbers about the same things whatever the query, some of them revealed.
+
+    The second half of an outcome tells which (`TaskSpec.outcome_flags`); `revealed` is
+    the probability of that for each query.
+    """
+
+    mean: Float[Array, "entries classes"]
+    variance: Float[Array, "entries classes"]
+    revealed: Float[Array, "queries entries"]
+
+    def log_likelihood(
+        self, query: Index, outcome: Float[Array, "outcome"]
+    ) -> Float[Array, "classes"]:
+        """The sum over the numbers that were revealed."""
+        values, flags = jnp.split(outcome, 2)
+        density = gaussian_log_density(values[:, None], self.mean, self.variance)
+        return jnp.sum(flags[:, None] * density, axis=0)
+
+    @property
+    def cells(self) -> None:
+        return None
+
+    def separation(
+        self, weights: Float[Array, "*batch classes"]
+    ) -> Float[Array, "*batch queries"]:
+        """What each number tells, times the probability that it is revealed."""
+        each = _gaussian_separation(weights, self.mean[None], self.variance[None])
+        return jnp.matmul(each[..., 0, :], self.revealed.T, precision=_HIGHEST)
+
+
+def gaussian_log_density(
+    x: Float[Array, "*#shape"],
+    mean: Float[Array, "*shape"],
+    variance: Float[Array, "*shape"],
+) -> Float[Array, "*shape"]:
+    """Of N(mean, variance) at x, up to the constant that all share."""
+    return -0.5 * (jnp.square(x - mean) / variance + jnp.log(variance))
+
+
+def _gaussian_separation(
+    weights: Float[Array, "*batch classes"],
+    mean: Float[Array, "queries outcome classes"],
+    variance: Float[Array, "queries outcome classes"],
+) -> Float[Array, "*batch queries outcome"]:
+    """log(1 + variance of the class means / mean variance) / 2, number by number."""
+    centered = mean - jnp.mean(mean, axis=-1, keepdims=True)
+    first, second, noise = (
+        _mix(weights, table) for table in (centered, jnp.square(centered), variance)
+    )
+    spread = jnp.maximum(second - jnp.square(first), 0.0)
+    return 0.5 * jnp.log1p(spread / noise)
+
+
+class QueryView(eqx.Module):
+    """What tables say of each query.
+
+    `charge` is what making it costs compared with stopping, if asking goes on as the
+    best query would have it: the cost of the best, and what this one wastes. A query
+    that tells a share r per cost of what the best tells wastes 1 - r of its cost, since
+    the information is still to be had afterwards.
+    """
+
+    features: Float[Array, "*batch queries features"]
+    charge: Float[Array, "*batch queries"]
+    is_best: Bool[Array, "*batch queries"]
+
+
+class Predictions(eqx.Module):
+    """Classes of tasks, equally many for each hypothesis, and their law of outcomes.
+
+    Classes are numbered hypothesis by hypothesis; one that is not needed has no weight.
+    """
+
+    log_prior: Float[Array, "classes"]
+    outcomes: AbstractOutcomes
+    first: AbstractOutcomes | None
+    num_hypotheses: int = eqx.field(static=True)
+    costs: tuple[float, ...] = eqx.field(static=True)
+    ask_once: bool = eqx.field(static=True)
+
+    @staticmethod
+    def empty(spec: TaskSpec, shape: PredictionShape) -> "Predictions":
+        """Tables of these sizes that say nothing."""
+        num_classes = spec.num_hypotheses * shape.num_each
+        first = None
+        if shape.first_kind:
+            sizes = (1, spec.outcome_size, shape.first_cells, num_classes)
+            first = _empty_table(shape.first_kind, *sizes)
+        sizes = (spec.num_queries, spec.outcome_size, shape.num_cells, num_classes)
+        return Predictions(
+            log_prior=jnp.zeros(num_classes),
+            outcomes=_empty_table(shape.kind, *sizes),
+            first=first,
+            num_hypotheses=spec.num_hypotheses,
+            costs=spec.costs,
+            ask_once=spec.ask_once,
+        )
+
+    def shape(self, trust: float) -> PredictionShape:
+        """The sizes of the tables."""
+        first_kind, first_cells = "", 0
+        if self.first is not None:
+            first_kind, first_cells = _kind_and_cells(self.first)
+        kind, cells = _kind_and_cells(self.outcomes)
+        return PredictionShape(
+            kind, self.num_each, cells, first_kind, first_cells, trust
+        )
+
+    def start(self, first_outcome: Float[Array, "outcome"]) -> LogWeights:
+        """Log-weights of the classes after what was revealed at reset."""
+        if self.first is None:
+            return self.log_prior
+        nothing = jnp.zeros((), jnp.int32)
+        return self.log_prior + self.first.log_likelihood(nothing, first_outcome)
+
+    def update(
+        self, log_weights: LogWeights, query: Index, outcome: Float[Array, "outcome"]
+    ) -> LogWeights:
+        """Log-weights after one more outcome."""
+        return log_weights + self.outcomes.log_likelihood(query, outcome)
+
+    def along(
+        self,
+        queries: Int[Array, "steps"],
+        outcomes: Float[Array, "positions outcome"],
+    ) -> Float[Array, "positions classes"]:
+        """Log-weights at every position of a history; padding says nothing."""
+        first = self.start(outcomes[0])
+        rows = jax.vmap(self.outcomes.log_likelihood)(
+            jnp.maximum(queries, 0), outcomes[1:]
+        )
+        rows = jnp.where((queries >= 0)[:, None], rows, 0.0)
+        return jnp.cumsum(jnp.concatenate([first[None], rows]), axis=0)
+
+    def log_posterior(self, log_weights: LogWeights) -> Float[Array, "*batch h"]:
+        """Log-probability of each hypothesis."""
+        log_weights = jax.nn.log_softmax(log_weights, axis=-1)
+        if self.num_each == 1:
+            return log_weights
+        return logsumexp(self._by_hypothesis(log_weights), axis=-1)
+
+    @property
+    def num_each(self) -> int:
+        """Classes of each hypothesis."""
+        return self.log_prior.shape[0] // self.num_hypotheses
+
+    def view(
+        self, log_weights: LogWeights, counts: Float[Array, "*batch queries"]
+    ) -> "QueryView":
+        """What the tables say of each query, given the history.
+
+        The features are its information in nats; the ratio of its information per cost
+        to that of the best query that may be made; the share of the error that one
+        answer removes; logarithms of the cost and of how often it was made.
+        """
+        weights = jax.nn.softmax(log_weights, axis=-1)
+        told = self.information(weights)
+        costs = jnp.asarray(self.costs or (1.0,) * counts.shape[-1], told.dtype)
+        costs = jnp.broadcast_to(costs, told.shape)
+        per_cost = told / costs
+        if self.ask_once:
+            per_cost = jnp.where(counts > 0, 0.0, per_cost)
+        best = jnp.max(per_cost, axis=-1, keepdims=True)
+        ratio = per_cost / jnp.maximum(best, 1e-9)
+        removed = jnp.broadcast_to(self.error_removed(weights), told.shape)
+        rows = [told, ratio, removed, jnp.log(costs), jnp.log1p(counts)]
+        # The cost of the best query; among several, of the first.
+        is_best = jnp.argmax(ratio, axis=-1, keepdims=True)
+        cost_of_best = jnp.take_along_axis(costs, is_best, axis=-1)
+        charge = cost_of_best + costs * (1.0 - ratio)
+        return QueryView(jnp.stack(rows, axis=-1), charge, ratio >= 1.0)
+
+    def information(
+        self, weights: Float[Array, "*batch classes"]
+    ) -> Float[Array, "*batch queries"]:
+        """Expected information about the hypothesis, in nats (Lindley 1956).
+
+        About the class, which is no less, where looking at all hypotheses takes long.
+        """
+        cells = self.outcomes.cells
+        if cells is None:
+            return self.outcomes.separation(weights)
+        if self.num_each > 1 and self._is_small(cells):
+            joint = self._joint(weights, cells)
+            hypotheses = jnp.sum(self._by_hypothesis(weights), axis=-1)
+            left = jnp.sum(entr(joint), axis=(-1, -2)) - jnp.sum(
+                entr(hypotheses), axis=-1, keepdims=True
+            )
+            mixed = jnp.sum(joint, axis=-1)
+        else:
+            mixed = _mix(weights, cells)
+            conditional = jnp.sum(entr(cells), axis=1)
+            left = jnp.matmul(weights, conditional.T, precision=_precision(cells))
+        return jnp.maximum(jnp.sum(entr(mixed), axis=-1) - left, 0.0)
+
+    def error_removed(
+        self, weights: Float[Array, "*batch classes"]
+    ) -> Float[Array, "..."]:
+        """Share of the present error that one answer to each query removes.
+
+        That is (sum over outcomes of max_h P(h, outcome) - max_h P(h)) / (1 - max_h
+        P(h)); 0 where looking at all hypotheses takes long.
+        """
+        cells = self.outcomes.cells
+        if cells is None or not self._is_small(cells):
+            return jnp.zeros(())
+        right = jnp.max(jnp.sum(self._by_hypothesis(weights), axis=-1), axis=-1)
+        after = jnp.sum(jnp.max(self._joint(weights, cells), axis=-1), axis=-1)
+        right = right[..., None]
+        removed = (after - right) / jnp.maximum(1.0 - right, 1e-4)
+        return jnp.clip(removed, 0.0, 1.0)
+
+    def _is_small(self, cells: Float[Array, "queries cells classes"]) -> bool:
+        """Whether all hypotheses, queries and cells can be looked at together."""
+        num_queries, num_cells, _ = cells.shape
+        return self.num_hypotheses * num_queries * num_cells <= _LARGEST_EXACT
+
+    def _joint(self, weights, cells) -> Float[Array, "*batch queries cells h"]:
+        """Probability of each hypothesis together with each cell of each query."""
+        if self.num_each == 1:
+            return weights[..., None, None, :] * _like(weights, cells)
+        grouped = self._by_hypothesis(cells)
+        return jnp.einsum(
+            "...hc,qohc->...qoh",
+            self._by_hypothesis(weights),
+            grouped,
+            precision=_precision(cells),
+        )
+
+    def _by_hypothesis(
+        self, values: Float[Array, "*batch classes"]
+    ) -> Float[Array, "*batch h each"]:
+        return values.reshape(*values.shape[:-1], self.num_hypotheses, self.num_each)
+
+
+def _kind_and_cells(table: AbstractOutcomes) -> tuple[str, int]:
+    cells = 0 if table.cells is None else table.cells.shape[1]
+    kinds = {SymbolTable: "symbols", GaussianTable: "gaussian", FlaggedTable: "flagged"}
+    return kinds[type(table)], cells
+
+
+def _empty_table(
+    kind: str, queries: int, outcome: int, cells: int, classes: int
+) -> AbstractOutcomes:
+    if kind == "symbols":
+        symbols = jnp.zeros((cells, outcome))
+        return SymbolTable(symbols, jnp.zeros((queries, cells, classes)))
+    if kind == "gaussian":
+        moments = jnp.ones((queries, outcome, classes))
+        ranges = jnp.ones((queries, cells, classes)) if cells else None
+        return GaussianTable(moments, moments, ranges)
+    if kind != "flagged":
+        raise ValueError(f"its kind of predictions {kind!r} is not known")
+    entries = jnp.ones((outcome // 2, classes))
+    return FlaggedTable(entries, entries, jnp.ones((queries, outcome // 2)))
+
+
+def _mix(
+    weights: Float[Array, "*batch classes"],
+    cells: Float[Array, "queries cells classes"],
+) -> Float[Array, "*batch queries cells"]:
+    """Probability of each cell of each query under the weights."""
+    num_queries, num_cells, num_classes = cells.shape
+    flat = cells.reshape(num_queries * num_cells, num_classes)
+    mixed = jnp.matmul(weights, flat.T, precision=_precision(cells))
+    return mixed.reshape(*weights.shape[:-1], num_queries, num_cells)
+
+
+def _like(weights, cells):
+    """The cells with as many leading axes as a batch of weights needs."""
+    return cells.reshape((1,) * (weights.ndim - 1) + cells.shape)
+
+
+def _precision(cells) -> lax.Precision | None:
+    """True float32 unless that would dominate everything else."""
+    return _HIGHEST if cells.size <= 2**20 else None
