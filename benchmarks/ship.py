@@ -25,7 +25,7 @@ from icpe.evaluate.certify import certify
 from icpe.explorers.neural.shipping import as_shipped
 from icpe.families.registry import family_name, parameter_fields
 from icpe.learn.config import TrainConfig
-from icpe.learn.presets import preset
+from icpe.learn.recipe import preset
 
 LARGEST_SIZE = 3_000_000
 LARGEST_SIZE_OF_PICTURES = 4_000_000

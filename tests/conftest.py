@@ -65,6 +65,11 @@ FAST_CASES = {
     "test_every_episode_equals_the_plain_loop": {"masks", "termination"},
     "test_experience_is_what_the_transcript_tells": {"terminated"},
     "test_every_part_of_the_law_enters": {"masked", "noise"},
+    "test_every_family_has_a_recipe_for_every_machine": {
+        "binary-search",
+        "feedback-graph",
+        "gaussian-bandit",
+    },
     "test_gains_agree_with_sums_over_everything_that_may_be_revealed": {"0.5"},
     "test_gaussian_time_agrees_with_convex_programming": {"6"},
     "test_one_pass_gives_what_the_explorer_sees_step_by_step": {"with summary"},
@@ -104,6 +109,36 @@ def pytest_configure(config):
     if config.option.markexpr == "not slow":
         flags += " --xla_backend_optimization_level=0"
     os.environ.setdefault("XLA_FLAGS", flags)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def brief_surveys():
+    """Families are surveyed briefly before a training; most tests need no more.
+
+    Yields the settings of a whole survey, by name.
+    """
+    from icpe.learn import survey
+
+    size = survey.Size(draws=2**16, table=2**22)
+    brief = {
+        "SIZES": {"cpu": size, "gpu": size},
+        "_MOST_TASKS": 1024,
+        "_NUM_EPISODES": 512,
+    }
+    whole = {name: getattr(survey, name) for name in brief}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in brief.items():
+            patch.setattr(survey, name, value)
+        yield whole
+
+
+@pytest.fixture
+def whole_surveys(brief_surveys, monkeypatch):
+    """Families are surveyed as outside of tests."""
+    from icpe.learn import survey
+
+    for name, value in (brief_surveys | {"_RECENT": {}}).items():
+        monkeypatch.setattr(survey, name, value)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from icpe import workflow
 from icpe.cli.main import main
 from icpe.families import registry
-from icpe.learn import presets
+from icpe.learn import recipe
 from icpe.studies.tiny import TINY
 from icpe.testing import check_family
 
@@ -30,7 +30,7 @@ def hardly_trained(monkeypatch):
         rows = [dataclasses.replace(row, lower_bound=0.99) for row in table.rows]
         return dataclasses.replace(table, rows=tuple(rows))
 
-    monkeypatch.setattr(presets, "_CPU", TINY)
+    monkeypatch.setattr(recipe, "_CPU", TINY)
     monkeypatch.setattr(workflow, "calibrate", believe)
     with jax.numpy_dtype_promotion("standard"):
         yield

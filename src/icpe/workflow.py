@@ -17,6 +17,7 @@ from icpe.core.progress import AbstractProgress
 from icpe.evaluate.benchmark import evaluate
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.judge import judge
+from icpe.evaluate.settle import settle
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
@@ -196,8 +197,11 @@ def _finished(
     progress: AbstractProgress | None,
 ) -> Trained:
     """The artifact of a training, measured if the training is complete."""
+    nets = result.nets
+    if isinstance(nets, ExplorerNets) and result.stopped is None:
+        nets = settle(nets, family, calibration_episodes, seed=config.seed)
     artifact = Artifact(
-        nets=result.nets,
+        nets=nets,
         family=family,
         training=dataclasses.asdict(config),
         provenance=provenance(

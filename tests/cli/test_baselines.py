@@ -76,7 +76,7 @@ def test_an_explorer_is_built_on_the_belief_of_a_file(icpe, file):
         ("i-dpt --family binary-search", "write i-dpt:FILE"),
         ("i-dpt:nobody --family binary-search", "There is no explorer 'nobody'"),
         ("i-dpt:uniform,error_prob=0.1 --family binary-search", "does not take"),
-        ("i-ids:uniform --family feedback-graph", "it can serve bernoulli-bandit"),
+        ("i-ids:uniform --family feedback-graph", "bernoulli-bandit, binary-search"),
     ],
 )
 def test_what_an_explorer_is_built_on_must_make_sense(icpe, words, sentence):

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import pytest
 
-from icpe.core.family import AbstractTaskFamily, StepResult, parameter, plain_step
+from icpe.core.family import AbstractTaskFamily, StepResult, parameter
 from icpe.core.spec import TaskSpec
 from icpe.families import fingerprint, make
 
@@ -43,9 +43,8 @@ class Subject(AbstractTaskFamily):
         return jr.bernoulli(key, self.heads).astype(jnp.int32)
 
     def reset(self, task, *, key):
-        return plain_step(
-            self.spec, jnp.where(self.hint, task.astype(float), 0.0)[None]
-        )
+        outcome = jnp.where(self.hint, task.astype(float), 0.0)[None]
+        return StepResult(None, outcome, jnp.ones(2, bool), jnp.asarray(False))
 
     def step(self, state, query, task, *, key):
         outcome = task.astype(float) + self.noise * jr.normal(key) + self.offset

@@ -96,10 +96,14 @@ def test_tests_without_error_leave_the_sets_that_agree(posterior_after):
     np.testing.assert_allclose(posterior, agree / agree.sum(), rtol=1e-5)
 
 
-def test_sets_are_named_by_their_items():
-    spec = GroupTesting(num_items=3, num_pools=2).spec
+def test_sets_and_pools_are_named_by_their_items():
+    family = GroupTesting(num_items=3, num_faulty=2, num_pools=2, draw=1)
+    spec = family.spec
     assert spec.hypothesis_names == ("0 and 1", "0 and 2", "1 and 2")
-    assert spec.query_names == ("pool 0", "pool 1")
+    assert spec.query_names == ("pool 0 (2)", "pool 1 (0 1 2)")
+    # Pool 0 cannot notice the set of 0 and 1.
+    clears, notices = 1 - family.specificity, family.sensitivity
+    np.testing.assert_allclose(family.positive[:, 0], [clears, notices, notices])
     assert dict(spec.outcome_labels) == {"negative": (0.0,), "positive": (1.0,)}
     assert spec.horizon == 40
     assert GroupTesting().spec.num_hypotheses == 120

@@ -13,7 +13,7 @@ import pytest
 from icpe.core.episode import STOP
 from icpe.core.request import Regime
 from icpe.core.spec import TaskSpec
-from icpe.explorers.neural.config import PriceRange
+from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import Estimates, ExplorerNets
 from icpe.learn.behavior import (
@@ -109,12 +109,12 @@ def test_wishes_to_stop_are_ignored_less_and_less(iteration, expected):
     assert found == pytest.approx(expected)
 
 
-def behavior(exploration, ignore_stop, gain):
+def behavior(exploration, ignore_stop, gain, high_rank=0.0):
     """A behavior and a state in which the gains of the queries are given."""
-    nets = random_weights(
-        lambda key: ExplorerNets(SPEC, CONFIG.net_config, PRICES, key=key)
-    )
-    explorer = BehaviorExplorer(NeuralExplorer(nets), jnp.asarray(ignore_stop))
+    config = NetConfig(CONFIG.transformer)
+    nets = random_weights(lambda key: ExplorerNets(SPEC, config, PRICES, key=key))
+    inside = NeuralExplorer(nets)
+    explorer = BehaviorExplorer(inside, jnp.asarray(ignore_stop), high_rank)
     point = TrainingPoint(
         price=jnp.asarray(0.1),
         error_prob=jnp.zeros(()),
@@ -127,8 +127,8 @@ def behavior(exploration, ignore_stop, gain):
     return explorer, (dataclasses.replace(inner, estimates=estimates), rate)
 
 
-def choices(exploration, ignore_stop, gain, count=4000):
-    explorer, state = behavior(exploration, ignore_stop, gain)
+def choices(exploration, ignore_stop, gain, high_rank=0.0, count=4000):
+    explorer, state = behavior(exploration, ignore_stop, gain, high_rank)
     mask = jnp.asarray([True, True, True, False])
     ask = jax.jit(jax.vmap(lambda key: explorer.ask(state, mask, key=key)))
     return np.asarray(ask(jr.split(jr.key(1), count)))
@@ -155,6 +155,14 @@ def test_without_exploration_it_is_the_explorer_itself():
         explorer.log_posterior(told), explorer.explorer.log_posterior(inner)
     )
     assert explorer.recommend(told) == explorer.explorer.recommend(inner)
+
+
+def test_part_of_the_random_queries_are_of_high_rank():
+    asked = choices(0.4, 1.0, [0.1, 0.3, 0.2, 0.9], high_rank=0.5)
+    # 0.2 of high rank, 0.2 of any rank, 0.6 greedy; queries 1, 2, 0 are ranked so.
+    ranked = {1: np.log(2), 2: np.log(3 / 2), 0: np.log(4 / 3)}
+    law = {query: 0.2 * p / np.log(4) + 0.2 / 3 for query, p in ranked.items()}
+    assert_frequencies(asked, law | {1: law[1] + 0.6})
 
 
 def test_a_high_rank_is_log_uniform_among_the_allowed():

@@ -12,6 +12,7 @@ from icpe.core.errors import CheckpointError
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.learner import UniversalLearner
+from icpe.learn.survey import survey
 from support.toy_tasks import Lockers, TwoDoors
 
 FAMILY = TwoDoors(horizon=3)
@@ -19,7 +20,7 @@ FAMILY = TwoDoors(horizon=3)
 
 def filled(config, value):
     """A state all of whose arrays hold this value, as far as they can."""
-    learner = UniversalLearner(FAMILY, config)
+    learner = UniversalLearner(FAMILY, config, survey(FAMILY))
     like = eqx.filter_eval_shape(lambda key: learner.init(key=key), jr.key(0))
     return jax.tree.map(
         lambda leaf: (

@@ -1,16 +1,9 @@
-"""Configurations: what is refused, what is derived, and the presets."""
+"""Configurations: what is refused, and what is derived."""
 
 import pytest
 
 from icpe.core.errors import InvalidParameterError
-from icpe.core.spec import TaskSpec
-from icpe.explorers.neural.config import PriceRange
-from icpe.families.registry import family_names, make
 from icpe.learn.config import TrainConfig
-from icpe.learn.presets import preset
-from support.toy_tasks import TwoDoors
-
-SPEC = TaskSpec(num_queries=2, num_hypotheses=2, outcome_size=1, horizon=40)
 
 
 @pytest.mark.parametrize(
@@ -23,9 +16,16 @@ SPEC = TaskSpec(num_queries=2, num_hypotheses=2, outcome_size=1, horizon=40)
         ({"trace_decay": 1.5}, r"trace_decay must be between 0.0 and 1.0; got 1.5"),
         ({"exploration_low": 0.5}, "0 < low <= high < 1; got 0.5 and 0.4"),
         ({"batch_size": 7}, "replay_size must be a multiple of batch_size 7"),
-        ({"min_price": 0.3}, "min_price must be below max_price 0.2; got 0.3"),
+        (
+            {"min_price": 0.3, "max_price": 0.2},
+            "min_price must be below max_price 0.2; got 0.3",
+        ),
+        ({"max_price": -0.1}, "max_price must be at least 0.0; got -0.1"),
         ({"cropped_updates": 3}, "less than updates_per_iteration 3; got 3"),
         ({"num_heads": 3}, "num_heads must divide width 128; got 3"),
+        ({"error_prob": 0.6}, "error_prob must be between 0.0 and 0.5; got 0.6"),
+        ({"caution": -1.0}, "caution must be at least 0.0; got -1.0"),
+        ({"advantage_learning": 1.0}, "advantage_learning must be at least 0 and less"),
     ],
 )
 def test_impossible_settings_are_refused(change, message):
@@ -33,25 +33,19 @@ def test_impossible_settings_are_refused(change, message):
         TrainConfig(**change)
 
 
-def test_the_price_range_follows_the_horizon_unless_it_is_given():
-    assert TrainConfig().prices(SPEC) == PriceRange(0.2 / 40, 0.2)
-    given = TrainConfig(min_price=0.01, max_price=0.5)
-    assert given.prices(SPEC) == PriceRange(0.01, 0.5)
+def test_a_lowest_price_needs_no_highest_one():
+    assert TrainConfig(min_price=0.3).max_price == 0.0
 
 
 def test_updates_are_counted():
     assert TrainConfig(num_iterations=10, updates_per_iteration=4).num_updates == 40
 
 
-@pytest.mark.parametrize("name", ["cpu", "gpu"])
-def test_every_family_has_presets(name):
-    for family in [*map(make, family_names()), TwoDoors()]:
-        config = preset(name, family)
-        low, high = vars(config.prices(family.spec)).values()
-        assert 0 < low < high
-
-
-def test_the_summary_is_left_out_where_it_would_be_too_large():
-    few, many = (make("bernoulli-bandit", num_arms=n) for n in (10, 3000))
-    assert preset("gpu", few).summary
-    assert not preset("gpu", many).summary
+@pytest.mark.parametrize(
+    "iterations, log_every, every", [(3000, 50, 100), (400, 20, 20), (10_000, 50, 250)]
+)
+def test_a_training_is_judged_about_forty_times_at_the_ends_of_chunks(
+    iterations, log_every, every
+):
+    config = TrainConfig(num_iterations=iterations, log_every=log_every)
+    assert config.judge_every == every

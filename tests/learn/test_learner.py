@@ -11,6 +11,7 @@ import pytest
 
 from icpe.learn.fit import device_mesh, placed, run_chunk
 from icpe.learn.learner import UniversalLearner
+from icpe.learn.survey import survey
 from support.toy_tasks import Lockers, TwoDoors
 
 pytestmark = pytest.mark.usefixtures("optax_dtypes")
@@ -19,7 +20,8 @@ FAMILY = TwoDoors(horizon=3)
 
 @pytest.fixture
 def learner(whole_config):
-    return UniversalLearner(FAMILY, whole_config, device_mesh(whole_config))
+    mesh = device_mesh(whole_config)
+    return UniversalLearner(FAMILY, whole_config, survey(FAMILY), mesh)
 
 
 def start(learner, seed=0):
@@ -38,9 +40,10 @@ def leaves(tree):
 
 def test_iterations_play_remember_and_learn(learner):
     before = leaves(start(learner).nets)
-    after, metrics = run_chunk(learner, start(learner), 2)
-    assert after.iteration == 2
-    assert after.replay.added == 16
+    # The first step has size 0; the second moves heads, which are 0 before; then all.
+    after, metrics = run_chunk(learner, start(learner), 3)
+    assert after.iteration == 3
+    assert after.replay.added == 24
     assert 0.0 <= metrics.accuracy <= 1.0
     assert 0.0 <= metrics.mean_queries <= 3.0
     assert all(np.isfinite(value) for value in jax.tree.leaves(metrics))
@@ -66,8 +69,11 @@ def test_the_networks_that_ship_follow_slowly(learner, tiny):
         np.testing.assert_allclose(new, old + rate * (nets - old), atol=1e-6)
         moved = moved or bool(jnp.any(new != old))
     assert moved
+    shipped = learner.explorer(after).nets
     for one, other in zip(
-        leaves(learner.explorer(after).nets), leaves(after.averaged), strict=True
+        leaves((shipped.trainable(), shipped.predictions)),
+        leaves((after.averaged, learner.survey.predictions)),
+        strict=True,
     ):
         np.testing.assert_array_equal(one, other)
 
@@ -84,15 +90,19 @@ def test_the_same_key_gives_the_same_training(learner):
 @pytest.mark.slow
 def test_families_with_masks_are_learned_with_cropped_updates(tiny):
     config = tiny(updates_per_iteration=2, cropped_updates=1, crop_steps=2)
-    learner = UniversalLearner(Lockers(), config)
+    learner = UniversalLearner(Lockers(), config, survey(Lockers()))
     state, metrics = step(learner, learner.init(key=jr.key(0)))
     assert state.replay.episodes.query_masks is not None
     assert np.isfinite(metrics.query_loss)
 
 
 def test_given_networks_are_where_training_starts(learner):
-    nets = start(learner, seed=5).nets
+    nets = eqx.filter_jit(learner.new_networks)(key=jr.key(5))
     state = eqx.filter_jit(learner.init)(key=jr.key(0), nets=nets)
-    for one, other in zip(leaves(state.nets), leaves(nets), strict=True):
+    for one, other in zip(
+        leaves((state.nets, state.predictions)),
+        leaves((nets.trainable(), nets.predictions)),
+        strict=True,
+    ):
         np.testing.assert_array_equal(one, other)
     assert dataclasses.asdict(state.nets.config) == dataclasses.asdict(nets.config)

@@ -32,6 +32,11 @@ def batch(numbers, masks=False):
     )
 
 
+def one(batch):
+    """One episode of a batch."""
+    return jax.tree.map(lambda leaf: leaf[0], batch)
+
+
 @eqx.filter_jit
 def filled(batches):
     """A ring of four episodes, to which these were added."""

@@ -33,8 +33,11 @@ def random_estimates(rng):
         (STEPS + 1, QUERIES)
     )
     posterior = rng.dirichlet(np.ones(HYPOTHESES), STEPS + 1)
+    doubt = 0.1 * (rng.random((STEPS + 1, QUERIES)) < 0.3)
     return Estimates(
-        jnp.asarray(np.log(posterior), jnp.float32), jnp.asarray(gain, jnp.float32)
+        jnp.asarray(np.log(posterior), jnp.float32),
+        jnp.asarray(gain, jnp.float32),
+        preference=jnp.asarray(gain - doubt, jnp.float32),
     )
 
 
@@ -48,7 +51,7 @@ def random_experience(rng, online, masked):
         if masks is not None and not masks[t].any():
             masks[t, rng.integers(QUERIES)] = True
         allowed = np.arange(QUERIES) if masks is None else np.flatnonzero(masks[t])
-        greedy = allowed[np.argmax(np.asarray(online.gain)[t, allowed])]
+        greedy = allowed[np.argmax(np.asarray(online.preference)[t, allowed])]
         queries[t] = greedy if rng.random() < 0.7 else rng.choice(allowed)
     return Experience(
         queries=jnp.asarray(queries, jnp.int16),
@@ -66,7 +69,8 @@ class Reference:
     """Watkins lambda-returns by recursion, one position at a time."""
 
     def __init__(self, online, target, experience, spec, trace_decay):
-        self.online, self.target = np.asarray(online.gain), np.asarray(target.gain)
+        self.online = np.asarray(online.preference)
+        self.target = np.asarray(target.gain)
         self.stop = np.exp(np.asarray(target.log_posterior)).max(1)
         self.e, self.spec, self.decay = experience, spec, trace_decay
         self.price = float(experience.price)
@@ -152,6 +156,15 @@ def make_experience(queries, length, hypothesis=0):
     )
 
 
+def estimates(gain, unit=None):
+    """Of which the query loss sees the gain and the unit alone."""
+    return Estimates(
+        jnp.zeros((STEPS + 1, HYPOTHESES)),
+        jnp.asarray(gain, jnp.float32),
+        None if unit is None else jnp.asarray(unit, jnp.float32),
+    )
+
+
 def test_the_inference_loss_is_the_log_loss_at_every_position_reached():
     posterior = np.full((STEPS + 1, HYPOTHESES), np.nan)
     posterior[:3] = [[0.5, 0.5], [0.25, 0.75], [0.1, 0.9]]
@@ -170,25 +183,38 @@ def test_the_query_loss_is_the_squared_error_at_every_query_made():
     gain[2:] = 77.0  # after the end, which must not count
     targets = jnp.asarray([0.1, 0.25, 5.0, 5.0, 5.0, 5.0])
     sure = jnp.full(STEPS + 1, 0.98)
-    loss = query_loss(
-        jnp.asarray(gain, jnp.float32), targets, sure, make_experience([0, 2], 2)
-    )
+    loss = query_loss(estimates(gain), targets, sure, make_experience([0, 2], 2))
     assert loss.total / loss.weight == pytest.approx((0.4**2 + 0.5**2) / 2, rel=1e-5)
 
 
+TARGETS = jnp.asarray([1.0, 2.0, 0.0, 0.0, 0.0, 0.0])
+STOP = jnp.asarray([0.48, 0.98, 0.5, 0.5, 0.5, 0.5, 0.5])
+
+
 def test_errors_weigh_more_where_the_posterior_is_nearly_sure():
-    gain = jnp.zeros((STEPS + 1, QUERIES))
-    targets = jnp.asarray([1.0, 2.0, 0.0, 0.0, 0.0, 0.0])
-    stop = jnp.asarray([0.48, 0.98, 0.5, 0.5, 0.5, 0.5, 0.5])
-    loss = query_loss(gain, targets, stop, make_experience([0, 2], 2))
+    gain = np.zeros((STEPS + 1, QUERIES))
+    loss = query_loss(estimates(gain), TARGETS, STOP, make_experience([0, 2], 2))
     # Errors 1 and 4, error probabilities 0.52 and 0.02 with a floor of 0.02.
     assert loss.total == pytest.approx(1 / 0.54 + 4 / 0.04, rel=1e-4)
     assert loss.weight == pytest.approx(1 / 0.54 + 1 / 0.04, rel=1e-4)
 
 
+def test_where_costs_have_a_unit_errors_are_divided_by_the_noise_of_a_return():
+    unit = np.full(STEPS + 1, np.nan)
+    unit[:2] = [0.01, 0.02]
+    unit[2:] = 5.0  # after the end, which must not count
+    said = estimates(np.zeros((STEPS + 1, QUERIES)), unit)
+    loss = query_loss(said, TARGETS, STOP, make_experience([0, 2], 2))
+    # Standard deviations: 0.3 of the error probability, 4 units of cost.
+    noise = [(0.3 * 0.52) ** 2 + 0.04**2, (0.3 * 0.02) ** 2 + 0.08**2]
+    expected = 1 / (noise[0] + 1e-5) + 4 / (noise[1] + 1e-5)
+    assert loss.total == pytest.approx(expected, rel=1e-4)
+    assert loss.weight == 2
+
+
 def test_an_episode_without_queries_has_no_query_loss():
     loss = query_loss(
-        jnp.ones((STEPS + 1, QUERIES)),
+        estimates(np.ones((STEPS + 1, QUERIES))),
         jnp.ones(STEPS),
         jnp.full(STEPS + 1, 0.5),
         make_experience([], 0),

@@ -26,7 +26,7 @@ REQUESTS: tuple[dict[str, Any], ...] = (
 @eqx.filter_jit
 def divergences(nets, belief, history, price, max_queries):
     """KL from the exact posterior to the inference net at every position."""
-    log_posterior = nets.along(history, price, max_queries).log_posterior
+    log_posterior = nets.along(nets.see(history), price, max_queries).log_posterior
 
     def along(queries, outcomes):
         def step(state, xs):

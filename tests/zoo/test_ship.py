@@ -13,7 +13,7 @@ from icpe.explorers.neural.config import NetConfig
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.shipping import in_float32, rounded
 from icpe.families import make
-from icpe.learn.presets import preset
+from icpe.learn.recipe import recipe
 from icpe.nets.transformer import TransformerConfig
 from support.random_weights import random_weights
 from support.toy_artifacts import guesser
@@ -21,7 +21,7 @@ from support.toy_artifacts import guesser
 
 def test_the_training_command_says_what_differs_from_the_preset(script):
     family = make("gaussian-bandit", num_arms=4, horizon=64)
-    config = dataclasses.replace(preset("gpu", family), num_iterations=77, seed=3)
+    config = dataclasses.replace(recipe("gpu", family), num_iterations=77, seed=3)
     artifact = dataclasses.replace(
         guesser(), family=family, training=dataclasses.asdict(config)
     )

@@ -8,7 +8,7 @@ from jaxtyping import Array
 
 from icpe.cli.episode import AbstractWorld
 from icpe.core.errors import InvalidOutcomeError, UnsupportedError
-from icpe.core.family import AbstractTaskFamily, StepResult, plain_step
+from icpe.core.family import AbstractTaskFamily, StepResult
 from icpe.core.history import History
 from icpe.core.simulate import reveals_something
 from icpe.core.spec import TaskSpec
@@ -83,15 +83,15 @@ class Person(AbstractWorld):
             return jnp.asarray(outcome, jnp.float32)
 
     def _result(self, outcome: Array) -> StepResult:
-        plain = plain_step(self._family.spec, outcome)
         history = History(
             jnp.asarray(self._queries, jnp.int32),
             jnp.stack([self._first_outcome, *self._outcomes]),
             jnp.asarray(len(self._queries), jnp.int32),
         )
         mask = self._family.query_mask(self._first_outcome, history)
-        mask = plain.query_mask if mask is None else mask
-        return StepResult(None, outcome, mask, plain.terminated)
+        if mask is None:
+            mask = jnp.ones(self._family.spec.num_queries, bool)
+        return StepResult(None, outcome, mask, jnp.asarray(False))
 
 
 def check_person_can_play(family: AbstractTaskFamily, name: str) -> None:

@@ -11,11 +11,15 @@ def cache_folder() -> Path:
 
 
 def keep_compiled_programs() -> None:
-    """Switches on jax's persistent compilation cache.
+    """Switches on jax's persistent compilation cache, and what makes compiling quick.
 
     A folder named by the environment variable JAX_COMPILATION_CACHE_DIR is left in
     force. Without a folder that can be written, programs are compiled every time.
     """
+    import jax
+
+    # On a GPU random bits then come from one kernel, the same bits as otherwise.
+    jax.config.update("jax_threefry_gpu_kernel_lowering", True)
     if os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         return
     try:
@@ -25,8 +29,6 @@ def keep_compiled_programs() -> None:
         return
     if not os.access(folder, os.W_OK):
         return
-    import jax
-
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

@@ -36,6 +36,17 @@ def check_positive(name: str, value: float) -> None:
         )
 
 
+def check_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Checks that a named value is one of a few words.
+
+    Raises:
+        InvalidParameterError: it is not.
+    """
+    if value not in allowed:
+        words = ", ".join(map(repr, allowed))
+        raise InvalidParameterError(f"{name} must be one of {words}; got {value!r}.")
+
+
 def check_between(name: str, value: float, lowest: float, highest: float) -> None:
     """Raises one sentence unless `lowest <= value <= highest` (NaN fails)."""
     if not lowest <= value <= highest:

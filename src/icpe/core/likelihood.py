@@ -156,9 +156,22 @@ def _enumerated(
     size = spec.num_hypotheses * spec.num_queries * len(distinct)
     if len(distinct) > _MOST_OUTCOMES or size > _LARGEST_TABLE:
         return None
-    each = jnp.broadcast_to(jnp.asarray(distinct), (spec.num_queries, *distinct.shape))
-    table = _tabulate(family, each)
-    return OutcomeTable(table) if _sums_to_one(table) else None
+    table = given_probabilities(family, distinct)
+    return None if table is None else OutcomeTable(table)
+
+
+def given_probabilities(
+    family: AbstractTaskFamily, outcomes: Float[np.ndarray, "outcomes entry"]
+) -> Float[Array, "hypotheses queries outcomes"] | None:
+    """The family's own probability of each outcome of every query.
+
+    None where it does not give a likelihood, or where these are not all outcomes.
+    """
+    if not has_likelihood(family):
+        return None
+    shape = (family.spec.num_queries, *outcomes.shape)
+    table = _tabulate(family, jnp.broadcast_to(jnp.asarray(outcomes), shape))
+    return table if _sums_to_one(table) else None
 
 
 def _on_a_grid(

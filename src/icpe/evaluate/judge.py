@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from icpe.core.arrays import PRNGKey
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint, Regime
 from icpe.play.rollout import rollout
 
@@ -20,6 +20,8 @@ class Judgment:
 
     prices: tuple[float, ...]
     accuracy: tuple[float, ...]
+    sureness: tuple[float, ...]
+    """Mean posterior of the answers; less noisy than the accuracy it estimates."""
     mean_queries: tuple[float, ...]
     mean_cost: tuple[float, ...]
 
@@ -28,6 +30,18 @@ class Judgment:
         """P(correct) - price * cost at each price, what training maximizes."""
         rows = zip(self.accuracy, self.prices, self.mean_cost, strict=True)
         return tuple(accuracy - price * cost for accuracy, price, cost in rows)
+
+    def saves(self, other: "Judgment") -> float:
+        """Mean share of the other's cost that is saved, all else being equal.
+
+        A difference in sureness is counted at the price that it is worth.
+        """
+        shares = []
+        for i, price in enumerate(self.prices):
+            more = (self.sureness[i] - other.sureness[i]) / price
+            saved = more - (self.mean_cost[i] - other.mean_cost[i])
+            shares.append(saved / max(other.mean_cost[i], 1.0))
+        return float(np.mean(shares))
 
     def sentence(self, accuracy: float = 0.95) -> str:
         """The point whose accuracy is closest to a given one, in words."""
@@ -49,11 +63,11 @@ def judge(
 ) -> Judgment:
     """Plays the same fresh episodes at every price."""
     found = _play(explorer, family.with_data(), jnp.asarray(prices), episodes, key)
-    accuracy, queries, cost = np.asarray(found, float)
-    return Judgment(prices, *(tuple(row.tolist()) for row in (accuracy, queries, cost)))
+    rows = np.asarray(found, float)
+    return Judgment(prices, *(tuple(row.tolist()) for row in rows))
 
 
-@eqx.filter_jit
+@jit_program
 def _play(explorer, family, prices, episodes: int, key):
     number, horizon = prices.shape[0], family.spec.horizon
     points = OperatingPoint(
@@ -64,7 +78,9 @@ def _play(explorer, family, prices, episodes: int, key):
     )
     keys = jnp.tile(jr.split(key, episodes), number)
     ending = rollout(explorer, family, points, keys=keys).ending
-    rows = (ending.correct, ending.num_queries, ending.cost)
+    assert ending.log_posterior is not None
+    sure = jnp.exp(jnp.max(ending.log_posterior, axis=1))
+    rows = (ending.correct, sure, ending.num_queries, ending.cost)
     return jnp.stack(
         [row.astype(jnp.float32).reshape(number, -1).mean(axis=1) for row in rows]
     )

@@ -1,8 +1,14 @@
 """Everything that can be chosen about training, with its meaning beside it."""
 
 import dataclasses
+from typing import Literal
 
-from icpe.core.checks import check_at_least, check_between, check_positive
+from icpe.core.checks import (
+    check_at_least,
+    check_between,
+    check_one_of,
+    check_positive,
+)
 from icpe.core.errors import InvalidParameterError
 from icpe.nets.transformer import TransformerConfig
 
@@ -121,13 +127,15 @@ class TrainConfig(CommonConfig):
     """Smallest price trained for; 0 means as the survey of the family suggests."""
     max_price: float = 0.0
     """Largest price trained for; 0 means as the survey of the family suggests."""
-    caution: float = 0.1
+    caution: float = 0.25
     """What another query than the one the tables prefer must save to be made, in units
-    of cost; small differences between learned values are noise."""
+    of cost; small differences between learned values are noise. Measured anew when
+    training has ended."""
     error_prob: float = 0.0
     """Train for this error probability alone and those around it; 0 means for all."""
-    predictions: bool = True
-    """Start from counted tables of what each hypothesis predicts of each query."""
+    predictions: Literal["given", "counted", "none"] = "given"
+    """Start from tables of what each hypothesis predicts of each query: by the family's
+    own likelihood where it gives one, else as counted in simulated episodes."""
 
     def __post_init__(self):
         super().__post_init__()
@@ -137,6 +145,7 @@ class TrainConfig(CommonConfig):
         check_at_least("max_price", self.max_price, 0.0)
         check_positive("target_rate", self.target_rate)
         check_between("error_prob", self.error_prob, 0.0, 0.5)
+        check_one_of("predictions", self.predictions, ("given", "counted", "none"))
         check_at_least("caution", self.caution, 0.0)
         for name in _FRACTIONS:
             check_between(name, getattr(self, name), 0.0, 1.0)

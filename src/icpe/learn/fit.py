@@ -20,6 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from icpe.core.arrays import PyTree
 from icpe.core.errors import InvalidParameterError, TrainingDivergedError
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.programs import jit_program
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
@@ -278,9 +279,12 @@ def fit_side_by_side(
     assert isinstance(learner, UniversalLearner)
     together = SideBySide(learner, tuple(seeds))
     result = fit_learner(together, options, progress=progress)
-    arrays, static = eqx.partition(result.nets, eqx.is_array)
+    assert isinstance(result.nets, ExplorerNets)
+    tables = result.nets.predictions  # one for all seeds
+    arrays, static = eqx.partition(result.nets.trainable(), eqx.is_array)
     rows = [jax.tree.map(lambda leaf, i=i: leaf[i], arrays) for i in range(len(seeds))]
-    return [dataclasses.replace(result, nets=eqx.combine(r, static)) for r in rows]
+    each = [eqx.combine(row, static).with_predictions(tables) for row in rows]
+    return [dataclasses.replace(result, nets=nets) for nets in each]
 
 
 def device_mesh(config: AnyConfig) -> Mesh:
@@ -309,7 +313,7 @@ def _first_state(
         nets = transfer(nets, learner.new_networks(key=key))
     # A copy, since the first chunk donates what it is given.
     nets = jax.tree.map(jnp.copy, nets)
-    init = eqx.filter_jit(cast(Any, learner).init)  # its networks are those given
+    init = jit_program(cast(Any, learner).init)  # its networks are those given
     state, seconds = init(key=key, nets=nets), 0.0
     if options.resume:
         if options.checkpoint is None:
@@ -347,7 +351,7 @@ def run_chunk(
     return _run_chunk(learner, state, jnp.asarray(size, jnp.int32))
 
 
-@eqx.filter_jit(donate="all-except-first")
+@jit_program(donate="all-except-first")
 def _run_chunk(learner, state, size) -> tuple[AnyState, AnyMetrics]:
     arrays, static = eqx.partition(state, eqx.is_array)
 

@@ -20,7 +20,7 @@ from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.behavior import BehaviorExplorer, draw_points, ignore_stop_probability
 from icpe.learn.config import TrainConfig
 from icpe.learn.replay import Experience, Replay
-from icpe.learn.shape import net_config, price_range
+from icpe.learn.shape import net_config, price_range, tables_of
 from icpe.learn.steps import (
     adam,
     gradient_step,
@@ -30,7 +30,15 @@ from icpe.learn.steps import (
     step_size,
 )
 from icpe.learn.survey import Survey
-from icpe.learn.targets import gain_targets, inference_loss, query_loss
+from icpe.learn.targets import (
+    error_weights,
+    gain_of_made,
+    gain_targets,
+    inference_loss,
+    luck_of_answers,
+    query_loss,
+    without_luck,
+)
 from icpe.nets.predictions import Predictions
 from icpe.play.rollout import rollout
 
@@ -105,13 +113,11 @@ class UniversalLearner(eqx.Module):
         """Networks that suit the family, before any training."""
         spec, survey = self.family.spec, self.survey
         config = net_config(self.config, spec, survey)
-        return ExplorerNets(
-            spec,
-            config,
-            price_range(self.config, spec, survey),
-            predictions=None if config.predictions is None else survey.predictions,
-            key=key,
-        )
+        tables = tables_of(self.config, survey)
+        if tables is not None:
+            tables = tables.with_caution(self.config.caution)
+        prices = price_range(self.config, spec, survey)
+        return ExplorerNets(spec, config, prices, predictions=tables, key=key)
 
     def step(self, state: LearnerState) -> tuple[LearnerState, Metrics]:
         """One iteration: play, remember, and learn from what is remembered."""
@@ -186,7 +192,8 @@ class UniversalLearner(eqx.Module):
         self, nets, averaged, tables, optimizer, minibatch: Experience, size: Scalar
     ):
         """One gradient step of both networks, and of their average."""
-        asked = (minibatch.history, minibatch.price, minibatch.max_queries)
+        seen = nets.with_predictions(tables).see(minibatch.history)
+        asked = (seen, minibatch.price, minibatch.max_queries)
         target = averaged.with_predictions(tables).along(*asked)
         make_targets = ft.partial(
             gain_targets,
@@ -195,10 +202,17 @@ class UniversalLearner(eqx.Module):
             advantage_learning=self.config.advantage_learning,
         )
 
+        luck = None
+        if self._knows_luck and seen.told is not None and target.unit is not None:
+            luck = luck_of_answers(seen.told, target.unit, minibatch.queries)
+
         def loss(nets: ExplorerNets):
             online = nets.with_predictions(tables).along(*asked)
-            targets = jax.vmap(make_targets)(
-                lax.stop_gradient(online), target, minibatch
+            fixed = lax.stop_gradient(online)
+            targets = without_luck(
+                jax.vmap(make_targets)(fixed, target, minibatch, luck=luck),
+                jax.vmap(gain_of_made)(fixed, minibatch),
+                jax.vmap(error_weights)(fixed, target.stop_value, minibatch),
             )
             inference = jax.vmap(inference_loss)(online.log_posterior, minibatch)
             query = jax.vmap(query_loss)(online, targets, target.stop_value, minibatch)
@@ -213,6 +227,14 @@ class UniversalLearner(eqx.Module):
         )
         averaged = polyak(nets, averaged, self.config.target_rate)
         return (nets, averaged, optimizer), losses
+
+    @property
+    def _knows_luck(self) -> bool:
+        """Whether the tables are good enough to tell luck from skill."""
+        tables = tables_of(self.config, self.survey)
+        if tables is None or self.survey.trust < 1.0:
+            return False
+        return tables.information_is_exact
 
     @property
     def _optimizer(self) -> optax.GradientTransformation:

@@ -39,6 +39,8 @@ _GPU = TrainConfig(
     bfloat16=True,
 )
 
+_SMALL_STEPS = {"cpu": 5e-4, "gpu": 3e-4}
+"""Step sizes that do not spoil a good start."""
 _LONG_HORIZON = 32
 """From here on most episodes are much shorter than the horizon."""
 _TRUSTED = 0.75
@@ -57,7 +59,7 @@ def recipe(
     """
     found = survey(family, machine) if found is None else found
     config = {"cpu": _CPU, "gpu": _GPU}[machine]
-    changes = {} if found.trust < _TRUSTED else _from_good_tables(config)
+    changes = {} if found.trust < _TRUSTED else _from_good_tables(machine, config)
     changes |= _lengths(config, family.spec, found)
     return dataclasses.replace(config, **changes)
 
@@ -89,9 +91,11 @@ def preset(name: Machine, family: AbstractTaskFamily) -> TrainConfig:
     return recipe(name, family)
 
 
-def _from_good_tables(config: TrainConfig) -> dict:
-    """Networks that start as a good rule need little random play before they learn."""
+def _from_good_tables(machine: Machine, config: TrainConfig) -> dict:
+    """Networks that start as a good rule need little random play, and small steps."""
     return {
+        "learning_rate": _SMALL_STEPS[machine],
+        "target_rate": 0.005,
         "warmup_iterations": config.warmup_iterations // 4,
         "exploration_anneal": 0.02,
         "ignore_stop_anneal": 0.05,

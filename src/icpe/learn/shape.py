@@ -1,9 +1,11 @@
 """What the networks for a family are made of: a function of what the family is."""
 
+from icpe.core.errors import InvalidParameterError
 from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.learn.config import TrainConfig
 from icpe.learn.survey import Pilot, Survey
+from icpe.nets.predictions import Predictions
 
 _MOST_SUMMARY_FEATURES = 4096
 """Beyond this the embedding of the summary outweighs the rest of the networks."""
@@ -13,6 +15,8 @@ _USUAL_PRICES = (0.2, 0.2)
 """Lowest (times the horizon) and highest price where no pilot tells."""
 _SHORT_OF_BEST = 0.003
 _LEAST_PRICE = 2e-5
+_MOST_OFF = 10.0
+"""How many units of scale outcomes may lie from 0, or spread over."""
 
 
 def net_config(config: TrainConfig, spec: TaskSpec, survey: Survey) -> NetConfig:
@@ -20,9 +24,9 @@ def net_config(config: TrainConfig, spec: TaskSpec, survey: Survey) -> NetConfig
     summary = spec.num_queries * (1 + spec.outcome_size) <= _MOST_SUMMARY_FEATURES
     entries = summary and spec.outcome_flags
     tied = summary and spec.queries_alike
-    shape = None
-    if config.predictions and survey.predictions is not None:
-        shape = survey.predictions.shape(survey.trust)
+    check_scale(spec, survey)
+    tables = tables_of(config, survey)
+    shape = None if tables is None else tables.shape(survey.trust)
     measured = not (spec.outcome_shift or spec.outcome_scale or spec.outcome_flags)
     return NetConfig(
         config.transformer,
@@ -30,11 +34,45 @@ def net_config(config: TrainConfig, spec: TaskSpec, survey: Survey) -> NetConfig
         entry_summary=entries,
         tied_head=tied,
         predictions=shape,
-        caution=config.caution if shape is not None else 0.0,
         compares=tied and spec.num_queries <= _MOST_COMPARED,
         outcome_shift=survey.outcome_shift if measured else (),
         outcome_scale=survey.outcome_scale if measured else (),
     )
+
+
+def check_scale(spec: TaskSpec, survey: Survey) -> None:
+    """Checks that a shift and a scale given with the spec fit the outcomes.
+
+    Raises:
+        InvalidParameterError: outcomes so scaled are far from 0 or from a spread of 1.
+    """
+    if spec.outcome_flags or not (spec.outcome_shift or spec.outcome_scale):
+        return
+    size = spec.outcome_size
+    shifts = spec.outcome_shift or (0.0,) * size
+    scales = spec.outcome_scale or (1.0,) * size
+    found = zip(survey.outcome_shift, survey.outcome_scale, strict=True)
+    for entry, (shift, scale, (mean, spread)) in enumerate(
+        zip(shifts, scales, found, strict=True)
+    ):
+        is_far = abs(mean - shift) > _MOST_OFF * scale
+        is_wide = spread > _MOST_OFF * scale
+        is_narrow = 0 < spread < scale / _MOST_OFF**2
+        if is_far or is_wide or is_narrow:
+            raise InvalidParameterError(
+                f"outcome_shift {shift:g} and outcome_scale {scale:g} do not fit entry "
+                f"{entry} of the outcomes, whose mean is {mean:g} and whose standard "
+                f"deviation is {spread:g} over tasks and queries; leave both out of "
+                "the spec to have them measured, or correct them."
+            )
+
+
+def tables_of(config: TrainConfig, survey: Survey) -> Predictions | None:
+    """The tables that networks start from."""
+    if config.predictions == "none":
+        return None
+    given = survey.given if config.predictions == "given" else None
+    return survey.predictions if given is None else given
 
 
 def price_range(config: TrainConfig, spec: TaskSpec, survey: Survey) -> PriceRange:

@@ -1,11 +1,12 @@
 """What every learner does with a gradient: clipped Adam on each network of a pair."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -40,9 +41,13 @@ def step_size(
     return config.learning_rate * share
 
 
-def parameters(nets: PyTree) -> PyTree:
-    """What is optimized."""
-    return eqx.filter(nets, eqx.is_inexact_array)
+def parameters(nets: PyTree) -> Float[Array, "2 parameters"]:
+    """What is optimized, as one vector for each network of a pair.
+
+    One vector takes a fraction of the time to compile that many arrays take.
+    """
+    leaves = jax.tree.leaves(eqx.filter(nets, eqx.is_inexact_array))
+    return jnp.concatenate([leaf.reshape(leaf.shape[0], -1) for leaf in leaves], axis=1)
 
 
 def gradient_step(
@@ -69,15 +74,31 @@ def gradient_step(
     """
     gradient, reported = eqx.filter_grad(loss, has_aux=True)(nets)
     gradient = parameters(gradient)
-    updates, state = jax.vmap(optimizer.update)(gradient, state, parameters(nets))
-    updates = jax.tree.map(lambda update: -size * update, updates)
-    reported = {**reported, "grad_norm": optax.tree.norm(gradient)}
-    return eqx.apply_updates(nets, updates), state, reported
+    updates, state = jax.vmap(optimizer.update)(gradient, state)
+    reported = {**reported, "grad_norm": jnp.linalg.norm(gradient)}
+    return _add(nets, -size * updates), state, reported
+
+
+def _add(nets: PyTree, vectors: Float[Array, "2 parameters"]) -> PyTree:
+    """The networks, moved by a vector each."""
+    arrays, rest = eqx.partition(nets, eqx.is_inexact_array)
+    leaves, structure = jax.tree.flatten(arrays)
+    ends = np.cumsum([leaf[0].size for leaf in leaves])[:-1].tolist()
+    parts = jnp.split(vectors, ends, axis=1)
+    moved = [
+        leaf + part.reshape(leaf.shape)
+        for leaf, part in zip(leaves, parts, strict=True)
+    ]
+    return eqx.combine(jax.tree.unflatten(structure, moved), rest)
 
 
 def polyak(nets: Nets, averaged: Nets, rate: Scalar | float) -> Nets:
     """The average, moved a share of the way towards the networks."""
-    return cast(Any, optax.incremental_update)(nets, averaged, rate)
+
+    def move(new, old):
+        return old + rate * (new - old) if eqx.is_inexact_array(new) else new
+
+    return jax.tree.map(move, nets, averaged)
 
 
 def shard(tree: PyTree, mesh: Mesh | None) -> PyTree:

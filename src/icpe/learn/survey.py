@@ -21,6 +21,8 @@ from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
 from icpe.core.history import History
+from icpe.core.likelihood import given_probabilities
+from icpe.core.programs import COMPILER_OPTIONS, jit_program
 from icpe.core.request import OperatingPoint
 from icpe.core.simulate import first_answers
 from icpe.core.stopping import random_query
@@ -28,7 +30,7 @@ from icpe.explorers.neural.predicted import PredictedBelief
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
 from icpe.explorers.rules.scores import InformationScore
 from icpe.learn.tables import NUM_CELLS, Answers, Tally, cluster, fit_classes
-from icpe.nets.predictions import Predictions
+from icpe.nets.predictions import Predictions, SymbolTable
 from icpe.play.rollout import rollout
 
 _FEW_DRAWS = 2**19
@@ -44,6 +46,7 @@ _MOST_STEPS = 48
 _MOST_PILOT_STEPS = 128
 _CHUNK = 2**22
 _MOST_RECENT = 4
+_LEAST_PROBABILITY = 1e-12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +91,8 @@ class Survey(eqx.Module):
         outcome_shift: mean of each outcome entry over tasks and queries.
         outcome_scale: its standard deviation.
         predictions: the tables, None where they predict nothing or would be too large.
+        given: the same tables with the family's own likelihood in place of the counts,
+            None where it gives none or outcomes are many.
         trust: how much of their evidence holds on fresh random episodes, 0 to 1.
         pilot: how far a greedy rule with the tables gets; None without them.
     """
@@ -100,6 +105,7 @@ class Survey(eqx.Module):
     predictions: Predictions | None
     trust: float = eqx.field(static=True)
     pilot: Pilot | None = eqx.field(static=True)
+    given: Predictions | None = None
 
 
 def machine_here() -> str:
@@ -158,6 +164,23 @@ def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
         predictions=predictions,
         trust=trust,
         pilot=_pilot(family, predictions, trust, seed + 2),
+        given=_given(family, predictions, few),
+    )
+
+
+def _given(
+    family: AbstractTaskFamily, counted: Predictions, few: Answers
+) -> Predictions | None:
+    """Tables from the likelihood that a family gives, if it does."""
+    if few.symbols is None or counted.num_each > 1:
+        return None
+    found = given_probabilities(family, few.symbols)
+    if found is None:
+        return None
+    logs = jnp.log(jnp.maximum(jnp.moveaxis(found, 0, -1), _LEAST_PROBABILITY))
+    table = SymbolTable(jnp.asarray(few.symbols, jnp.float32), logs)
+    return dataclasses.replace(
+        counted, outcomes=table, log_prior=jax.nn.log_softmax(family.log_prior())
     )
 
 
@@ -210,7 +233,7 @@ def _random_histories(family: AbstractTaskFamily, *, seed: int):
     steps = min(family.spec.horizon, _MOST_STEPS)
     point = OperatingPoint.at(family.spec.horizon, budget=steps)
     keys = jr.split(jr.key(seed), _NUM_EPISODES)
-    transcript = eqx.filter_jit(rollout)(_RandomQueries(), family, point, keys=keys)
+    transcript = jit_program(rollout)(_RandomQueries(), family, point, keys=keys)
     return transcript.history, transcript.ending.hypothesis
 
 
@@ -261,7 +284,7 @@ def _count_by_hypothesis(
     return Tally(**found)
 
 
-@ft.partial(jax.jit, static_argnums=(0, 1))
+@ft.partial(jax.jit, static_argnums=(0, 1), compiler_options=COMPILER_OPTIONS)
 def _count(static, chunk: int, arrays, symbols, key: PRNGKey, num_chunks):
     family: AbstractTaskFamily = eqx.combine(arrays, static)
     spec = family.spec
@@ -316,7 +339,7 @@ def _count(static, chunk: int, arrays, symbols, key: PRNGKey, num_chunks):
     )
 
 
-@eqx.filter_jit
+@jit_program
 def _posteriors(predictions: Predictions, history: History):
     """log P(h | D) by the tables at every position of every history."""
     log_weights = jax.vmap(predictions.along)(history.queries, history.outcomes)
@@ -357,7 +380,7 @@ def _pilot(
     )
     point = OperatingPoint.at(spec.horizon, budget=steps)
     keys = jr.split(jr.key(seed), _NUM_EPISODES)
-    transcript = eqx.filter_jit(rollout)(explorer, family, point, keys=keys)
+    transcript = jit_program(rollout)(explorer, family, point, keys=keys)
     history = dataclasses.replace(
         transcript.history,
         queries=transcript.history.queries[:, :steps],

@@ -202,6 +202,8 @@ class Tally:
             log_prior=_table(log_prior),
             outcomes=self.table(symbols, is_noisy),
             first=first,
+            caution=jnp.zeros(()),
+            correction=jnp.ones(()),
             num_hypotheses=spec.num_hypotheses,
             costs=spec.costs,
             ask_once=spec.ask_once,

@@ -4,17 +4,22 @@ Positions run from 0 (before any query) to the horizon; position t is reached if
 queries were made. D_t is the history at position t.
 """
 
+import math
+
 import equinox as eqx
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.spec import TaskSpec
-from icpe.explorers.neural.networks import Estimates
+from icpe.explorers.neural.networks import Estimates, Told
 from icpe.learn.replay import Experience
+from icpe.nets.predictions import INFORMATION
 
 _NOISE_FLOOR = 0.02
 """Bounds the weight of errors where the posterior is almost sure."""
+_SLOWEST = 0.3
+"""Least rate of information that luck is counted at, relative to the first."""
 _MOVES, _VARIES, _LEAST_NOISE = 0.3, 4.0, 1e-5
 """The noise of a return: so much of the present error, so many units of cost."""
 
@@ -52,18 +57,39 @@ def query_loss(
     few. Errors are divided by that noise, so that small gains are learned as well as
     large ones.
     """
-    queries = experience.queries.astype(jnp.int32)
-    made = (jnp.arange(queries.shape[0]) < experience.length).astype(jnp.float32)
-    asked = jnp.maximum(queries, 0)[:, None]
-    chosen = jnp.take_along_axis(estimates.gain[:-1], asked, axis=1)[:, 0]
-    squares = made * jnp.square(chosen - targets)
+    squares = jnp.square(gain_of_made(estimates, experience) - targets)
+    weights = error_weights(estimates, stop_value, experience)
+    total = jnp.sum(weights * squares)
+    if estimates.unit is None:
+        return Weighted(total, jnp.sum(weights))
+    return Weighted(total, experience.length.astype(jnp.float32))
+
+
+def gain_of_made(estimates: Estimates, experience: Experience) -> Float[Array, "steps"]:
+    """The estimated gain of every query made."""
+    asked = jnp.maximum(experience.queries.astype(jnp.int32), 0)[:, None]
+    return jnp.take_along_axis(estimates.gain[:-1], asked, axis=1)[:, 0]
+
+
+def error_weights(
+    estimates: Estimates, stop_value: Float[Array, "positions"], experience: Experience
+) -> Float[Array, "steps"]:
+    """One over the noise of the target of every query made."""
+    num_steps = stop_value.shape[0] - 1
+    made = (jnp.arange(num_steps) < experience.length).astype(jnp.float32)
     error = 1.0 - stop_value[:-1]
     if estimates.unit is None:
-        weight = made / (error + _NOISE_FLOOR)
-        return Weighted(jnp.sum(squares / (error + _NOISE_FLOOR)), jnp.sum(weight))
+        return made / (error + _NOISE_FLOOR)
     unit = lax.stop_gradient(estimates.unit[:-1])
     noise = jnp.square(_MOVES * error) + jnp.square(_VARIES * unit) + _LEAST_NOISE
-    return Weighted(jnp.sum(squares / noise), jnp.sum(made))
+    return made / noise
+
+
+class Targets(eqx.Module):
+    """Targets of the gain at every step, and how much luck is in each."""
+
+    gain: Float[Array, "steps"]
+    luck: Float[Array, "steps"] | None
 
 
 def gain_targets(
@@ -71,10 +97,11 @@ def gain_targets(
     target: Estimates,
     experience: Experience,
     spec: TaskSpec,
+    luck: Float[Array, "steps"] | None = None,
     *,
     trace_decay: float,
     advantage_learning: float = 0.0,
-) -> Float[Array, "steps"]:
+) -> Targets:
     """Watkins lambda-returns of Q(D_t, a_t), less the value S(D_t) of stopping.
 
     V(D) = max(S(D), max_a Q(D, a)) from the target networks, the query selected by
@@ -91,6 +118,8 @@ def gain_targets(
     the greedy one, `advantage_learning` times its shortfall max_a Q(D, a) - Q(D, a_t)
     is subtracted, which leaves the greedy values as they are and widens the gap to
     all others (Baird 1999; Bellemare et al., "Increasing the Action Gap", 2016).
+
+    The luck of each step adds up along the same returns; see `luck_of_answers`.
     """
     queries = experience.queries.astype(jnp.int32)
     num_steps = queries.shape[0]
@@ -113,11 +142,55 @@ def gain_targets(
     next_value = jnp.where(ended, stop_value[1:], value[1:])
     cost = experience.price * spec.cost_array[jnp.maximum(queries, 0)]
     returns = lambda_returns(-cost, next_value, trace)
+    total_luck = None
+    if luck is not None:
+        total_luck = lambda_returns(luck * made, jnp.zeros_like(luck), trace)
     taken = jnp.take_along_axis(
         target.gain[:-1], jnp.maximum(queries, 0)[:, None], axis=1
     )[:, 0]
     shortfall = jnp.maximum(gain[:-1] - taken, 0.0)
-    return returns - stop_value[:-1] - advantage_learning * shortfall
+    gains = returns - stop_value[:-1] - advantage_learning * shortfall
+    return Targets(gains, total_luck)
+
+
+def luck_of_answers(
+    told: Told, unit: Float[Array, "*episodes positions"], queries: Int[Array, "..."]
+) -> Float[Array, "*episodes steps"]:
+    """What each answer was worth beyond what the tables expected of it.
+
+    An answer lowers the entropy of the hypotheses by the query's information on
+    average; what it lowers it by beyond that is luck, and saves queries later on at the
+    rate at which the best of them inform. By the tables, luck has mean zero whatever
+    was asked, so that subtracting some multiple of it from a return leaves the mean as
+    it is and takes most of the noise away (a martingale control variate).
+    """
+    entropy = -jnp.sum(jnp.exp(told.log_posterior) * told.log_posterior, axis=-1)
+    asked = jnp.maximum(queries.astype(jnp.int32), 0)[..., None]
+    view = told.view
+    information = jnp.take_along_axis(
+        view.features[..., :-1, :, INFORMATION], asked, axis=-1
+    )[..., 0]
+    excess = entropy[..., :-1] - entropy[..., 1:] - information
+    rate = view.best_rate[..., :-1]
+    rate = jnp.maximum(rate, _SLOWEST * rate[..., :1]) + 1e-6
+    return unit[..., :-1] * excess / rate
+
+
+def without_luck(
+    targets: Targets, expected: Float[Array, "..."], weight: Float[Array, "..."]
+) -> Float[Array, "..."]:
+    """Targets less the multiple of their luck that leaves the least noise.
+
+    Args:
+        targets: of all episodes of a batch.
+        expected: the present estimates of them.
+        weight: of each step.
+    """
+    if targets.luck is None:
+        return targets.gain
+    noise, luck = targets.gain - expected, targets.luck
+    share = jnp.sum(weight * noise * luck) / (jnp.sum(weight * luck * luck) + 1e-12)
+    return targets.gain - jnp.clip(share, 0.0, 3.0) * luck
 
 
 def _greedy_query(
@@ -139,8 +212,8 @@ def lambda_returns(
 ) -> Float[Array, "steps"]:
     """G_t = r_t + discount * ((1 - l_t) V_{t+1} + l_t G_{t+1}).
 
-    All steps at once, in a number of operations that grows with the logarithm of the
-    length.
+    All steps at once: G_t is the sum over k >= t of the one-step returns, each with the
+    product of the traces on the way, which is 0 beyond the first trace of 0.
 
     Args:
         rewards: r_t.
@@ -150,12 +223,14 @@ def lambda_returns(
         discount: of what comes after.
     """
 
-    def combine(later, earlier):
-        (sum_later, weight_later), (sum_now, weight_now) = later, earlier
-        return sum_now + weight_now * sum_later, weight_now * weight_later
-
     one_step = rewards + discount * (1.0 - traces) * next_values
-    returns, _ = lax.associative_scan(
-        combine, (one_step, discount * traces), reverse=True
-    )
-    return returns
+    follows = traces > 0
+    log_trace = jnp.where(follows, jnp.log(jnp.where(follows, traces, 1.0)), 0.0)
+    log_trace = jnp.where(follows, log_trace + math.log(discount), 0.0)
+    cuts, reach = jnp.cumsum(~follows), jnp.cumsum(log_trace)
+    cuts = jnp.concatenate([jnp.zeros((1,), cuts.dtype), cuts[:-1]])
+    reach = jnp.concatenate([jnp.zeros((1,)), reach[:-1]])
+    is_later = jnp.tri(len(traces), dtype=bool).T
+    is_reached = is_later & (cuts[:, None] == cuts[None])
+    weights = jnp.where(is_reached, jnp.exp(reach[None] - reach[:, None]), 0.0)
+    return jnp.sum(weights * one_step[None], axis=1)

@@ -27,8 +27,8 @@ from icpe.core.spec import TaskSpec
 LogWeights = Float[Array, "*batch classes"]
 
 NUM_FEATURES = 5
-RATIO = 1
-"""Which feature of a query is its information per cost, 1 for the best query."""
+INFORMATION = 0
+"""Which feature of a query is its information in nats."""
 
 _LARGEST_EXACT = 2**16
 """Entries of hypotheses x queries x outcomes up to which all are looked at for every
@@ -190,23 +190,31 @@ class QueryView(eqx.Module):
     `charge` is what making it costs compared with stopping, if asking goes on as the
     best query would have it: the cost of the best, and what this one wastes. A query
     that tells a share r per cost of what the best tells wastes 1 - r of its cost, since
-    the information is still to be had afterwards.
+    the information is still to be had afterwards. `best_rate` is the information per
+    cost of the best query.
     """
 
     features: Float[Array, "*batch queries features"]
     charge: Float[Array, "*batch queries"]
     is_best: Bool[Array, "*batch queries"]
+    best_rate: Float[Array, "*batch"]
 
 
 class Predictions(eqx.Module):
     """Classes of tasks, equally many for each hypothesis, and their law of outcomes.
 
     Classes are numbered hypothesis by hypothesis; one that is not needed has no weight.
+    `caution` is what another query than the one that the tables prefer must save to be
+    made, in units of cost: small differences between learned values are noise.
+    `correction` is the share that counts of what the inference net adds to the tables'
+    belief; where these are exact, all that it learns is noise.
     """
 
     log_prior: Float[Array, "classes"]
     outcomes: AbstractOutcomes
     first: AbstractOutcomes | None
+    caution: Float[Array, ""]
+    correction: Float[Array, ""]
     num_hypotheses: int = eqx.field(static=True)
     costs: tuple[float, ...] = eqx.field(static=True)
     ask_once: bool = eqx.field(static=True)
@@ -224,10 +232,20 @@ class Predictions(eqx.Module):
             log_prior=jnp.zeros(num_classes),
             outcomes=_empty_table(shape.kind, *sizes),
             first=first,
+            caution=jnp.zeros(()),
+            correction=jnp.ones(()),
             num_hypotheses=spec.num_hypotheses,
             costs=spec.costs,
             ask_once=spec.ask_once,
         )
+
+    def with_caution(self, caution: float) -> "Predictions":
+        """The same tables, their choice of queries trusted more or less."""
+        return eqx.tree_at(lambda tables: tables.caution, self, jnp.asarray(caution))
+
+    def with_correction(self, share: float) -> "Predictions":
+        """The same tables, their belief trusted more or less."""
+        return eqx.tree_at(lambda tables: tables.correction, self, jnp.asarray(share))
 
     def shape(self, trust: float) -> PredictionShape:
         """The sizes of the tables."""
@@ -265,6 +283,14 @@ class Predictions(eqx.Module):
         rows = jnp.where((queries >= 0)[:, None], rows, 0.0)
         return jnp.cumsum(jnp.concatenate([first[None], rows]), axis=0)
 
+    @property
+    def information_is_exact(self) -> bool:
+        """Whether `information` is that about the hypothesis, by these tables."""
+        cells = self.outcomes.cells
+        if cells is None:
+            return False
+        return self.num_each == 1 or self._is_small(cells)
+
     def log_posterior(self, log_weights: LogWeights) -> Float[Array, "*batch h"]:
         """Log-probability of each hypothesis."""
         log_weights = jax.nn.log_softmax(log_weights, axis=-1)
@@ -286,8 +312,9 @@ class Predictions(eqx.Module):
         to that of the best query that may be made; the share of the error that one
         answer removes; logarithms of the cost and of how often it was made.
         """
-        weights = jax.nn.softmax(log_weights, axis=-1)
-        told = self.information(weights)
+        # Without barriers a GPU computes the weights anew for every query.
+        weights = lax.optimization_barrier(jax.nn.softmax(log_weights, axis=-1))
+        told = lax.optimization_barrier(self.information(weights))
         costs = jnp.asarray(self.costs or (1.0,) * counts.shape[-1], told.dtype)
         costs = jnp.broadcast_to(costs, told.shape)
         per_cost = told / costs
@@ -295,13 +322,15 @@ class Predictions(eqx.Module):
             per_cost = jnp.where(counts > 0, 0.0, per_cost)
         best = jnp.max(per_cost, axis=-1, keepdims=True)
         ratio = per_cost / jnp.maximum(best, 1e-9)
-        removed = jnp.broadcast_to(self.error_removed(weights), told.shape)
+        removed = lax.optimization_barrier(self.error_removed(weights))
+        removed = jnp.broadcast_to(removed, told.shape)
         rows = [told, ratio, removed, jnp.log(costs), jnp.log1p(counts)]
         # The cost of the best query; among several, of the first.
         is_best = jnp.argmax(ratio, axis=-1, keepdims=True)
         cost_of_best = jnp.take_along_axis(costs, is_best, axis=-1)
         charge = cost_of_best + costs * (1.0 - ratio)
-        return QueryView(jnp.stack(rows, axis=-1), charge, ratio >= 1.0)
+        features = jnp.stack(rows, axis=-1)
+        return QueryView(features, charge, ratio >= 1.0, best[..., 0])
 
     def information(
         self, weights: Float[Array, "*batch classes"]

@@ -16,6 +16,7 @@ from icpe.core.episode import STOP
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
+from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
 from icpe.play.lock_step import EpisodeInputs, LockStep
 
@@ -129,7 +130,7 @@ def episode_tasks(
     return jax.vmap(lambda key: family.sample_task(key=key))(task_keys)
 
 
-@eqx.filter_jit
+@jit_program
 def _rollout_chunk(explorer, family, operating_point, key, first, size, keep_posterior):
     keys = _episode_keys(key, first, size)
     transcript = rollout(explorer, family, operating_point, keys=keys)

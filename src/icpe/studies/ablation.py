@@ -31,7 +31,8 @@ BASE = TrainConfig(
 )
 VARIANTS: dict[str, dict[str, Any]] = {
     "full recipe": {},
-    "no predictions": {"predictions": False},
+    "counted predictions": {"predictions": "counted"},
+    "no predictions": {"predictions": "none"},
     "no warm-up": {"warmup_iterations": 0, "exploration_anneal": 0.0},
     "stopping never ignored": {"ignore_stop_final": 0.0, "ignore_stop_anneal": 0.0},
     "one exploration rate": {"exploration_high": 0.05, "exploration_low": 0.05},

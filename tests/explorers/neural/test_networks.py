@@ -16,7 +16,7 @@ from icpe.core.request import OperatingPoint, Regime
 from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
-from icpe.explorers.neural.networks import ExplorerNets
+from icpe.explorers.neural.networks import Asked, ExplorerNets
 from icpe.nets.transformer import TransformerConfig
 from support.random_weights import random_weights
 
@@ -98,7 +98,7 @@ def step_by_step(nets, history):
 
 @eqx.filter_jit
 def at_once(nets, history):
-    return nets.along(history, points().price, points().max_queries)
+    return nets.along(nets.see(history), points().price, points().max_queries)
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,11 @@ def test_if_tied_heads_are_all_there_is_renaming_arms_renames_what_is_said_of_th
     assert np.std(one.gain, axis=-1).max() > 0.1
 
 
+ASKED = Asked(jnp.asarray(0.02), jnp.asarray(5))
+
+
 def tied_estimates(nets, outputs, summary):
-    return nets._estimates(outputs, jnp.asarray(0.02), summary)
+    return nets._estimates(outputs, ASKED, summary, None)
 
 
 def test_the_tied_head_of_the_query_net_sees_the_belief_and_its_own_context():
@@ -223,8 +226,8 @@ def test_later_outcomes_and_queries_do_not_change_earlier_estimates():
 @pytest.mark.slow
 def test_the_inference_net_knows_neither_price_nor_budget():
     nets, history = random_nets(), random_history()
-    one = nets.along(history, jnp.full(3, 0.01), jnp.full(3, 5))
-    other = nets.along(history, jnp.full(3, 0.2), jnp.full(3, 2))
+    one = nets.along(nets.see(history), jnp.full(3, 0.01), jnp.full(3, 5))
+    other = nets.along(nets.see(history), jnp.full(3, 0.2), jnp.full(3, 2))
     np.testing.assert_array_equal(one.log_posterior, other.log_posterior)
     assert np.all(np.any(one.gain != other.gain, axis=2))
 
@@ -256,6 +259,6 @@ def test_with_a_sure_answer_queries_differ_only_where_one_cannot_stop(can_stop, 
     spec = dataclasses.replace(SPEC, can_stop=can_stop, costs=())
     nets = random_nets(spec, belief=False)
     sure, removed = jnp.asarray([100.0, 0, 0, 0]), jnp.asarray([2.0, -1.0, 0.0, 0])
-    gain = nets._estimates(jnp.stack([sure, removed]), jnp.asarray(0.02), None).gain
+    gain = nets._estimates(jnp.stack([sure, removed]), ASKED, None, None).gain
     expected = np.asarray([2.0, -1.0, 0.0]) * unit - 0.02  # 5 queries at 0.02 left
     np.testing.assert_allclose(gain, expected, atol=1e-6)

@@ -1,15 +1,14 @@
 """Impossible settings of the paper's learner are one sentence; presets are possible."""
 
-import dataclasses
-
 import pytest
 
 from icpe.core.errors import InvalidParameterError
+from icpe.explorers.neural.config import NetConfig
 from icpe.explorers.neural.paper import Objective
 from icpe.families import BinarySearch, DeterministicBandit, GaussianBandit
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.presets import paper_preset
-from icpe.learn.presets import preset
+from icpe.learn.recipe import recipe
 
 
 @pytest.mark.parametrize(
@@ -38,14 +37,11 @@ def test_a_budget_takes_the_place_of_the_error_probability():
 
 
 @pytest.mark.parametrize("machine", ["cpu", "gpu"])
-def test_presets_have_the_networks_of_the_universal_learner_but_tied_heads(machine):
-    family = GaussianBandit(4)
-    mine, other = paper_preset(machine, family), preset(machine, family)
-    untied = dataclasses.replace(other.net_config, tied_head=False)
-    assert mine.net_config == untied != other.net_config
-    exact = DeterministicBandit(5)
-    mine, other = paper_preset(machine, exact), preset(machine, exact)
-    assert mine.net_config.transformer == other.net_config.transformer
+def test_presets_have_the_transformers_of_the_universal_learner_alone(machine):
+    family = BinarySearch(16)
+    mine, other = paper_preset(machine, family), recipe(machine, family)
+    assert mine.transformer == other.transformer
+    assert mine.net_config == NetConfig(other.transformer, summary=False)
 
 
 def test_the_deterministic_bandit_gets_a_budget_and_others_an_error_probability():

@@ -40,8 +40,6 @@ class NetConfig:
     """Judge every query, and every hypothesis, by one network for all as well."""
     predictions: PredictionShape | None = None
     """Start from tables of what each hypothesis predicts of each query."""
-    caution: float = 0.0
-    """What another query than the one the tables prefer must save, in units of cost."""
     compares: bool = True
     """Let the network that judges queries compare them with each other."""
     outcome_shift: tuple[float, ...] = ()

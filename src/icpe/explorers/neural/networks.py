@@ -151,17 +151,17 @@ class ExplorerNets(eqx.Module):
 
     def along(
         self,
-        history: History,
+        seen: "Seen",
         price: Float[Array, "episodes"],
         max_queries: Int[Array, "episodes"],
     ) -> Estimates:
-        """Estimates at every position of a batch of histories of raw outcomes.
+        """Estimates at every position of a batch of histories.
 
         The pair of networks is the outer axis and the batch the inner one, which
         keeps each matrix product contiguous.
         """
-        tokens = self.config.tokens(self.spec, history)
-        positions = jnp.arange(history.outcomes.shape[1])
+        tokens = seen.tokens
+        positions = jnp.arange(tokens.query.shape[1])
         condition = jax.vmap(
             jax.vmap(self.condition, in_axes=(None, None, 0)), in_axes=(0, 0, None)
         )(price, max_queries, positions)
@@ -169,14 +169,19 @@ class ExplorerNets(eqx.Module):
             lambda net, condition: jax.vmap(net)(tokens, condition),
             in_axes=(eqx.if_array(0), 0),
         )(self.pair, jnp.stack([jnp.zeros_like(condition), condition]))
-        predicted = None
-        if self.predictions is not None:
-            predicted = Predicted(
-                jax.vmap(self.predictions.along)(history.queries, history.outcomes),
-                jnp.cumsum(tokens.query, axis=1),
-            )
         asked = Asked(price[:, None], max_queries[:, None] - positions[None])
-        return self._estimates(outputs, asked, tokens.summary, predicted)
+        return self._estimates(outputs, asked, tokens.summary, seen.told)
+
+    def see(self, history: History) -> "Seen":
+        """What does not depend on the weights, of a batch of raw histories."""
+        tokens = self.config.tokens(self.spec, history)
+        if self.predictions is None:
+            return Seen(tokens, None)
+        predicted = Predicted(
+            jax.vmap(self.predictions.along)(history.queries, history.outcomes),
+            jnp.cumsum(tokens.query, axis=1),
+        )
+        return Seen(tokens, predicted.told(self.predictions))
 
     def step(
         self,
@@ -197,7 +202,11 @@ class ExplorerNets(eqx.Module):
             in_axes=(eqx.if_array(0), 0, 0),
         )(self.pair, jnp.stack([jnp.zeros_like(condition), condition]), caches)
         asked = Asked(price, max_queries - position.value)
-        return self._estimates(outputs, asked, token.summary, predicted), caches
+        told = None
+        if predicted is not None:
+            assert self.predictions is not None
+            told = predicted.told(self.predictions)
+        return self._estimates(outputs, asked, token.summary, told), caches
 
     def trainable(self) -> "ExplorerNets":
         """Without the tables, which are counted and not trained."""
@@ -239,30 +248,31 @@ class ExplorerNets(eqx.Module):
         outputs: Float[Array, "2 *tokens output"],
         asked: "Asked",
         summary: Float[Array, "*tokens features"] | None,
-        predicted: "Predicted | None",
+        told: "Told | None",
     ) -> Estimates:
         logits = outputs[0, ..., : self.spec.num_hypotheses]
         judged = outputs[1, ..., : self.spec.num_queries]
         if self.config.tied_head:
             logits = logits + self._judge(0, outputs, summary, None, None)
         view = None
-        if predicted is not None:
-            logits = logits + self._evidence(outputs, predicted)
-            view = self._tables.view(predicted.log_weights, predicted.counts)
+        if told is not None:
+            logits = self._corrected(told.log_posterior, outputs, logits)
+            view = told.view
         log_posterior = jax.nn.log_softmax(logits, axis=-1)
         if self.pair.belief_head is not None:
             judged = judged + self._read_belief(log_posterior)
         if self.tied_heads is not None:
             judged = judged + self._judge(1, outputs, summary, log_posterior, view)
         error = lax.stop_gradient(1.0 - jnp.exp(jnp.max(log_posterior, axis=-1)))
-        if view is None:
+        if view is None or self.predictions is None:
             gain = self._gain_by_share(judged, error, asked.price)
             return Estimates(log_posterior, gain)
         unit = asked.unit(error)
         worth = jax.nn.sigmoid(outputs[1, ..., self._num_outputs]) * error
         waste = view.charge + self._mean_cost * judged
         gain = worth[..., None] - unit[..., None] * waste
-        doubt = self.config.caution * self._mean_cost * unit[..., None]
+        caution = lax.stop_gradient(self.predictions.caution)
+        doubt = caution * self._mean_cost * unit[..., None]
         preference = gain - jnp.where(view.is_best, 0.0, doubt)
         return Estimates(log_posterior, gain, unit, preference)
 
@@ -298,22 +308,23 @@ class ExplorerNets(eqx.Module):
         belief = lax.stop_gradient(jnp.exp(log_posterior))
         return jnp.matmul(belief, weight.T, precision=lax.Precision.HIGHEST)
 
-    @property
-    def _tables(self) -> Predictions:
-        """The tables, which no gradient reaches."""
-        assert self.predictions is not None
-        return jax.tree.map(lax.stop_gradient, self.predictions)
-
-    def _evidence(
-        self, outputs: Float[Array, "2 *tokens output"], predicted: "Predicted"
+    def _corrected(
+        self,
+        log_posterior: Float[Array, "*tokens hypotheses"],
+        outputs: Float[Array, "2 *tokens output"],
+        logits: Float[Array, "*tokens hypotheses"],
     ) -> Float[Array, "*tokens hypotheses"]:
-        """What the tables believe, weighed by a gate that the inference net moves."""
-        assert self.config.predictions is not None
-        log_posterior = self._tables.log_posterior(predicted.log_weights)
+        """What the tables believe, with the weight and the logits of the inference net.
+
+        Where `correction` is 0 it is what the tables believe, with the trust that they
+        were found to deserve.
+        """
+        assert self.config.predictions is not None and self.predictions is not None
+        share = lax.stop_gradient(self.predictions.correction)
         log_posterior = jnp.maximum(log_posterior, _LEAST_EVIDENCE)
-        gate = outputs[0, ..., self._num_outputs, None]
+        gate = share * outputs[0, ..., self._num_outputs, None]
         start = math.log(math.expm1(self.config.predictions.trust))
-        return jax.nn.softplus(gate + start) * log_posterior
+        return jax.nn.softplus(gate + start) * log_posterior + share * logits
 
     @property
     def _num_outputs(self) -> int:
@@ -367,6 +378,20 @@ class Asked(eqx.Module):
         return jnp.where(price > 0, price, of_budget)
 
 
+class Told(eqx.Module):
+    """What the tables say at each position, of hypotheses and of queries."""
+
+    log_posterior: Float[Array, "*tokens hypotheses"]
+    view: QueryView
+
+
+class Seen(eqx.Module):
+    """All of a batch of histories that the networks look at."""
+
+    tokens: Token
+    told: Told | None
+
+
 class Predicted(eqx.Module):
     """What the tables say of a history: weights of classes, and queries made."""
 
@@ -391,6 +416,11 @@ class Predicted(eqx.Module):
             nets.predictions.update(self.log_weights, query, outcome),
             self.counts + made.astype(self.counts.dtype),
         )
+
+    def told(self, predictions: Predictions) -> Told:
+        """What follows for hypotheses and queries."""
+        log_posterior = predictions.log_posterior(self.log_weights)
+        return Told(log_posterior, predictions.view(self.log_weights, self.counts))
 
 
 def _with(nets: ExplorerNets, predictions: Predictions | None) -> ExplorerNets:

@@ -13,9 +13,11 @@ from icpe.explorers.neural.networks import ExplorerNets
 def as_shipped(nets: ExplorerNets) -> ExplorerNets:
     """Weights rounded to what bfloat16 can hold, and used in float32.
 
-    The first halves the file; the second makes answers hardly depend on the device.
+    The first halves the file, tables apart; the second makes answers hardly depend on
+    the device.
     """
-    return in_float32(rounded(nets))
+    tables = nets.predictions
+    return in_float32(rounded(nets.trainable()).with_predictions(tables))
 
 
 def in_float32(nets: ExplorerNets) -> ExplorerNets:

@@ -1,5 +1,6 @@
-"""Presets: one for every family and machine; on a CPU they beat uniform queries."""
+"""One recipe for every family and machine; on a CPU it beats uniform queries."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -12,11 +13,12 @@ from icpe.core.spec import TaskSpec
 from icpe.explorers import AbstractExplorer, make_explorer
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
-from icpe.families import DeterministicBandit, GaussianBandit, make
+from icpe.families import make
 from icpe.families.registry import family_names
-from icpe.learn.config import TrainConfig
 from icpe.learn.fit import fit
-from icpe.learn.presets import preset
+from icpe.learn.learner import UniversalLearner
+from icpe.learn.recipe import recipe
+from icpe.learn.survey import survey
 from icpe.play.rollout import run_episodes
 
 EPISODES = 16_384
@@ -33,39 +35,26 @@ CASES = {
     "two-pull-bandit": ({"num_arms": 5, "horizon": 6}, 2),
     "feedback-graph": ({"kind": "loopy-star", "num_arms": 4, "horizon": 16}, 12),
     "magic-room": ({"size": 4}, 16),
+    "random-tests": ({"num_conditions": 8, "num_tests": 12, "spread": 0.2}, 3),
+    "adaptive-test": ({"num_items": 40, "horizon": 12}, 8),
+    "group-testing": ({"num_items": 6, "num_pools": 16, "horizon": 12}, 4),
+    "battleship": ({"size": 4}, 4),
+    "source-on-a-line": ({"num_cells": 12, "reach": 2.0, "horizon": 12}, 4),
     "patches": ({"images": "drawn-digits", "patch_size": 10, "horizon": 4}, 3),
 }
 
 
-@pytest.mark.parametrize("name", family_names())
-@pytest.mark.parametrize("machine", ["cpu", "gpu"])
-def test_every_family_has_a_preset(name, machine):
-    assert isinstance(preset(machine, make(name)), TrainConfig)
-
-
-def test_one_explorer_for_all_numbers_of_arms_has_settings_of_its_own():
-    gaussian = preset("gpu", GaussianBandit(vary_arms=True))
-    still = preset("gpu", DeterministicBandit(vary_arms=True))
-    assert still.num_iterations > preset("gpu", DeterministicBandit()).num_iterations
-    assert (gaussian.min_price, still.min_price) == (0.002, 0.0)
-    assert not still.summary and not still.bfloat16
-
-
-def test_queries_that_are_alike_are_judged_alike_where_there_is_a_summary():
-    assert preset("cpu", GaussianBandit()).tied_head
-    assert preset("gpu", make("feedback-graph")).tied_head
-    assert preset("cpu", DeterministicBandit()).tied_head
-    assert not preset("gpu", DeterministicBandit()).tied_head
-    assert not preset("cpu", make("binary-search")).tied_head
-
-
-@pytest.mark.parametrize("machine", ["cpu", "gpu"])
-def test_the_magic_action_has_a_tied_head_though_one_arm_is_unlike(machine):
-    family = make("magic-action")
-    assert not family.spec.queries_alike
-    assert preset(machine, family).tied_head
-    too_many = make("magic-action", num_arms=2100)
-    assert not preset(machine, too_many).tied_head
+@pytest.mark.parametrize("name", CASES)
+def test_every_family_has_a_recipe_for_every_machine(name):
+    parameters, _ = CASES[name]
+    family = make(name, **parameters)
+    found = survey(family)
+    cpu, gpu = (recipe(machine, family, found) for machine in ("cpu", "gpu"))
+    assert gpu.num_updates > cpu.num_updates
+    for config in (cpu, gpu):
+        learner = UniversalLearner(family, config, found)
+        nets = eqx.filter_eval_shape(learner.new_networks, key=jr.key(0))
+        assert 0 < nets.prices.low < nets.prices.high
 
 
 def test_every_family_that_is_trained_for_has_a_case():
@@ -74,11 +63,11 @@ def test_every_family_that_is_trained_for_has_a_case():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_the_cpu_preset_beats_uniform_queries(name, optax_dtypes):
+def test_the_cpu_recipe_beats_uniform_queries(name, optax_dtypes, whole_surveys):
     """Four standard errors of the difference: a false alarm has probability 3e-5."""
     parameters, budget = CASES[name]
     family = make(name, **parameters)
-    nets = fit(family, preset("cpu", family)).nets
+    nets = fit(family, recipe("cpu", family)).nets
     assert isinstance(nets, ExplorerNets)
     trained = NeuralExplorer(nets.for_play())
     if name in ("magic-room", "patches"):  # no exact belief; the trained posterior
