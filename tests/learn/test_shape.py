@@ -80,15 +80,12 @@ def test_outcomes_are_scaled_as_the_spec_says_or_else_as_measured():
 
 
 def test_tables_are_used_with_their_trust_unless_they_are_not_wanted():
-    found = net_config(TrainConfig(), SPEC, surveyed())
-    assert found.predictions == SHAPE
-    assert found.caution == TrainConfig().caution
+    assert net_config(TrainConfig(), SPEC, surveyed()).predictions == SHAPE
     for config, survey in (
-        (TrainConfig(predictions=False), surveyed()),
+        (TrainConfig(predictions="none"), surveyed()),
         (TrainConfig(), NOTHING),
     ):
-        without = net_config(config, SPEC, survey)
-        assert (without.predictions, without.caution) == (None, 0.0)
+        assert net_config(config, SPEC, survey).predictions is None
 
 
 def test_without_a_pilot_prices_follow_the_horizon_unless_they_are_given():

@@ -351,7 +351,7 @@ def run_chunk(
     return _run_chunk(learner, state, jnp.asarray(size, jnp.int32))
 
 
-@jit_program(donate="all-except-first")
+@ft.partial(jit_program, donate="all-except-first")
 def _run_chunk(learner, state, size) -> tuple[AnyState, AnyMetrics]:
     arrays, static = eqx.partition(state, eqx.is_array)
 
