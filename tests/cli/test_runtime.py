@@ -36,10 +36,10 @@ def test_a_folder_that_cannot_be_made_is_no_error(monkeypatch, tmp_path, updates
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     keep_compiled_programs()
-    assert not updates
+    assert not any("cache" in name for name in updates)
 
 
 def test_a_folder_chosen_by_the_user_is_left_in_force(monkeypatch, tmp_path, updates):
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
     keep_compiled_programs()
-    assert not updates
+    assert not any("cache" in name for name in updates)

@@ -45,9 +45,10 @@ def test_a_configuration_takes_over_transformers_prices_and_tables(tiny):
     fitting = like_networks(tiny(), networks())
     assert fitting.transformer == SMALL.transformer
     assert (fitting.min_price, fitting.max_price) == (0.03, 0.3)
-    assert not fitting.predictions
+    assert fitting.predictions == "none"
     assert fitting.batch_size == tiny().batch_size
-    assert like_networks(tiny(), with_tables()).predictions
+    counted = tiny(predictions="counted")
+    assert like_networks(counted, with_tables()).predictions == "counted"
 
 
 def test_networks_for_such_a_configuration_can_start_from_those_it_is_like(tiny):

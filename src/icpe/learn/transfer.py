@@ -20,7 +20,7 @@ def like_networks(config: TrainConfig, nets: ExplorerNets) -> TrainConfig:
     return dataclasses.replace(
         config,
         **dataclasses.asdict(nets.config.transformer),
-        predictions=nets.predictions is not None,
+        predictions="none" if nets.predictions is None else config.predictions,
         min_price=nets.prices.low,
         max_price=nets.prices.high,
     )
