@@ -1,8 +1,11 @@
 """How large programs are compiled."""
 
-import functools as ft
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, cast
 
 import equinox as eqx
+
+Function = TypeVar("Function", bound=Callable)
 
 COMPILER_OPTIONS = {
     "xla_disable_hlo_passes": "triton-softmax-rewriter",
@@ -11,5 +14,10 @@ COMPILER_OPTIONS = {
 """Fusions that a GPU would have to search tilings for take most of the time that
 compiling takes, and the programs run no faster for them. Other machines ignore this."""
 
-jit_program = ft.partial(eqx.filter_jit, compiler_options=COMPILER_OPTIONS)
-"""`eqx.filter_jit` for programs that take long to compile."""
+
+def jit_program(
+    function: Function, donate: Literal["all-except-first", "none"] = "none"
+) -> Function:
+    """`eqx.filter_jit` for programs that take long to compile."""
+    jit = cast(Any, eqx.filter_jit)
+    return jit(function, donate=donate, compiler_options=COMPILER_OPTIONS)

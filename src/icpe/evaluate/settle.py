@@ -20,8 +20,8 @@ from icpe.explorers.neural.networks import ExplorerNets
 from icpe.play.rollout import rollout
 
 CORRECTIONS = (0.0, 0.25, 0.5, 1.0)
-CAUTIONS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0, 4.0)
-"""In units of cost; with the last, the query that the tables prefer is made."""
+CAUTIONS = (4.0, 1.0, 0.5, 0.25, 0.1, 0.05, 0.0)
+"""In units of cost; with the first, the query that the tables prefer is made."""
 _NUM_PRICES = 4
 _MOST_READ = 2048
 """Episodes whose every position is read at once."""
@@ -67,13 +67,13 @@ def _log_losses(
     """Cross-entropy of every position, with each correction, on the same episodes."""
     assert nets.predictions is not None
     horizon = family.spec.horizon
-    price = jnp.resize(prices, episodes)
+    price = jnp.resize(prices, (episodes,))
     caps = jnp.full(episodes, horizon, jnp.int32)
     point = OperatingPoint(price, jnp.zeros(episodes), caps, Regime.MIXED)
     explorer = NeuralExplorer(nets.for_play())
     played = rollout(explorer, family, point, keys=jr.split(key, episodes))
     seen = nets.see(played.history)
-    reached = jnp.arange(horizon + 1) <= played.history.length[:, None]
+    reached = jnp.arange(horizon + 1)[None] <= played.history.length[:, None]
     truth = played.ending.hypothesis[:, None, None]
     losses = []
     for share in CORRECTIONS:

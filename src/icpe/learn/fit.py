@@ -1,6 +1,7 @@
 """The training loop: compiled chunks of iterations inside ordinary Python."""
 
 import dataclasses
+import functools as ft
 import math
 import signal
 import threading

@@ -76,7 +76,7 @@ def gradient_step(
     gradient = parameters(gradient)
     updates, state = jax.vmap(optimizer.update)(gradient, state)
     reported = {**reported, "grad_norm": jnp.linalg.norm(gradient)}
-    return _add(nets, -size * updates), state, reported
+    return _add(nets, -size * jnp.asarray(updates)), state, reported
 
 
 def _add(nets: PyTree, vectors: Float[Array, "2 parameters"]) -> PyTree:
