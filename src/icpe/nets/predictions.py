@@ -330,7 +330,7 @@ class Predictions(eqx.Module):
         cost_of_best = jnp.take_along_axis(costs, is_best, axis=-1)
         charge = cost_of_best + costs * (1.0 - ratio)
         features = jnp.stack(rows, axis=-1)
-        return QueryView(features, charge, ratio >= 1.0, best[..., 0])
+        return QueryView(features, charge, per_cost >= best, best[..., 0])
 
     def information(
         self, weights: Float[Array, "*batch classes"]
