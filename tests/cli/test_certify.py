@@ -64,10 +64,10 @@ def test_commands_say_with_which_confidence_it_is_certified(
     last = f"{file} serves error probability 0.7 {served}"
     assert evaluated.splitlines()[-1] == last
     played = " ".join(icpe(f"play {file} --error-prob 0.7").out.split())
-    assert f"plays binary-search(size=2, horizon=0) {served} Stopped" in played
+    assert f"plays binary-search(size=2) {served} Stopped" in played
     monkeypatch.setattr("builtins.input", lambda prompt="": "hit")
     asked = " ".join(icpe(f"play {file} --error-prob 0.7 --human").out.split())
-    assert f"questions you: binary-search(size=2, horizon=0) {served} Keep" in asked
+    assert f"questions you: binary-search(size=2) {served} Keep" in asked
 
 
 def test_a_weak_certificate_is_kept_but_serves_nothing(icpe, file):

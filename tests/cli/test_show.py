@@ -74,7 +74,7 @@ def test_the_card_names_family_table_certificates_and_provenance(icpe, file):
     called = icpe(f"show {file}")
     assert called.status == 0
     text = " ".join(called.out.split())
-    assert "explores binary-search(size=3, horizon=0)" in text
+    assert "explores binary-search(size=3)" in text
     assert "5 iterations in 12 s on cpu with icpe 0.1 and jax 0.10" in text
     assert "1 layers of width 4" in text
     assert "An error probability, at least 0.004:" in text

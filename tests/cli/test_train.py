@@ -109,7 +109,7 @@ def test_ctrl_c_says_how_to_resume_and_resuming_gives_the_same_bits(
     assert "learning_rate is 0.002 there and 0.1 here" in other.err
     resumed = icpe(f"{words} --resume")
     assert resumed.status == 0, resumed.err
-    assert "explores binary-search(size=3, horizon=0)" in resumed.out
+    assert "explores binary-search(size=3)" in resumed.out
     assert "A budget of queries, at most 4:" in resumed.out
     assert_same_weights(path, trained)
     assert not path.with_name(path.name + ".checkpoint").exists()

@@ -124,9 +124,11 @@ def test_targets_are_watkins_returns_less_stopping_and_shortfall(masked, can_sto
     stack = lambda trees: jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)  # noqa: E731
     targets = jax.jit(
         jax.vmap(
-            lambda o, t, e: gain_targets(
-                o, t, e, task, trace_decay=0.8, advantage_learning=0.7
-            ).gain
+            lambda o, t, e: (
+                gain_targets(
+                    o, t, e, task, trace_decay=0.8, advantage_learning=0.7
+                ).gain
+            )
         )
     )(stack(online), stack(target), stack(episodes))
     followed, fell_short = 0, 0

@@ -42,7 +42,7 @@ def calibrate(
         episodes: episodes for each row.
         seed: seed of the episodes, which no evaluation or certificate draws.
         max_queries: caps that get priced rows of their own, beside the horizon.
-        progress: hears about every row.
+        progress: notified of every row.
 
     Raises:
         UnsupportedError: the explorer serves one request alone.

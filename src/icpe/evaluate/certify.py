@@ -63,7 +63,7 @@ def certify(
         episodes: episodes of each test and of the bound; see `default_episodes`.
         seed: seed of the episodes; a hash of weights and family if None, so that
             trying again until it passes does not go unseen.
-        progress: hears about every chunk of episodes.
+        progress: notified of every chunk of episodes.
 
     Raises:
         OperatingPointError: not exactly one of error_prob and budget is given, one is

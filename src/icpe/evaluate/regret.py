@@ -81,7 +81,7 @@ def cumulative_regret(
         horizon: number of pulls in an episode.
         episodes: number of episodes of each explorer.
         seed: seed of tasks, noise and the explorers' own randomness.
-        progress: hears about every finished part.
+        progress: notified of every finished part.
 
     Raises:
         UnsupportedError: the tasks of the family have no means of rewards.

@@ -69,7 +69,7 @@ def verify(
             neither, the file must have a certificate for one request alone.
         confidence: the least confidence of the certificate to be checked.
         seed: seed of fresh episodes.
-        progress: hears about every chunk of episodes.
+        progress: notified of every chunk of episodes.
 
     Raises:
         ArtifactError: there is no such certificate, or several and none was named.

@@ -29,7 +29,7 @@ class Battleship(AbstractTaskFamily):
 
     size: int = parameter(8, "rows and columns of the square")
     length: int = parameter(3, "cells that the ship covers")
-    horizon: int = parameter(0, "most shots; 0 means all cells")
+    horizon: int = parameter(0, "most shots; 0 means all cells", rare=True)
 
     def __check_init__(self):
         check_at_least("size", self.size, 2)

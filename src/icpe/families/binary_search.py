@@ -43,7 +43,9 @@ class BinarySearch(AbstractFiniteFamily):
     """
 
     size: int = parameter(8, "how many numbers there are")
-    horizon: int = parameter(0, "most queries in an episode; 0 means twice log2(size)")
+    horizon: int = parameter(
+        0, "most queries in an episode; 0 means twice log2(size)", rare=True
+    )
 
     def __check_init__(self):
         check_at_least("size", self.size, 2)

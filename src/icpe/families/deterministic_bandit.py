@@ -41,7 +41,9 @@ class DeterministicBandit(AbstractBandit):
     """
 
     num_arms: int = parameter(10, "number of arms K")
-    horizon: int = parameter(0, "most queries in an episode; 0 means num_arms")
+    horizon: int = parameter(
+        0, "most queries in an episode; 0 means num_arms", rare=True
+    )
     vary_arms: bool = parameter(
         False, "draw the number of arms, and reveal it", rare=True
     )

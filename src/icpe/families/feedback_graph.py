@@ -65,7 +65,9 @@ class FeedbackGraph(AbstractBandit):
         "uniform", "means: uniform on [0, 1], or one-best: 1 and 0.5"
     )
     noise: float = parameter(0.2, "standard deviation of a reward")
-    horizon: int = parameter(0, "most queries in an episode; 0 means 5 * num_arms")
+    horizon: int = parameter(
+        0, "most queries in an episode; 0 means 5 * num_arms", rare=True
+    )
     p: float = parameter(
         0.0, "probability p; 0: 0.25 star, 0.3 ring, 0.5 clique", rare=True
     )

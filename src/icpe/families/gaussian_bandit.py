@@ -51,7 +51,9 @@ class GaussianBandit(AbstractBandit):
     num_arms: int = parameter(10, "number of arms K")
     min_gap: float = parameter(0.4, "smallest lead of the best arm over the second")
     noise: float = parameter(0.5, "standard deviation of a reward")
-    max_mean: float = parameter(0.0, "largest possible mean; 0 means 0.4 * num_arms")
+    max_mean: float = parameter(
+        0.0, "largest possible mean; 0 means 0.4 * num_arms", rare=True
+    )
     horizon: int = parameter(100, "most queries in an episode")
     vary_arms: bool = parameter(
         False, "draw the number of arms, and reveal it", rare=True

@@ -58,7 +58,9 @@ class MagicChain(AbstractBandit):
     num_arms: int = parameter(10, "number of arms K")
     num_magic: int = parameter(2, "number of magic arms, arm 0 included")
     noise: float = parameter(0.0, "standard deviation of a reward")
-    horizon: int = parameter(0, "most queries; 0: num_arms, 10 times that with noise")
+    horizon: int = parameter(
+        0, "most queries; 0: num_arms, 10 times that with noise", rare=True
+    )
     vary_magic: bool = parameter(
         False, "draw the number of magic arms, and reveal it", rare=True
     )

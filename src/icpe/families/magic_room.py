@@ -44,7 +44,9 @@ class MagicRoom(AbstractTaskFamily):
 
     size: int = parameter(6, "cells along a wall K")
     luck: float = parameter(0.25, "probability that the right door shows itself")
-    horizon: int = parameter(0, "most queries in an episode; 0 means size * size")
+    horizon: int = parameter(
+        0, "most queries in an episode; 0 means size * size", rare=True
+    )
 
     def __check_init__(self):
         check_at_least("size", self.size, 3)

@@ -34,7 +34,9 @@ class NoisyBinarySearch(AbstractFiniteFamily):
 
     size: int = parameter(8, "how many numbers there are")
     noise: float = parameter(0.1, "probability that an answer is wrong")
-    horizon: int = parameter(0, "most queries in an episode; 0 means 10 * log2(size)")
+    horizon: int = parameter(
+        0, "most queries in an episode; 0 means 10 * log2(size)", rare=True
+    )
 
     def __check_init__(self):
         check_at_least("size", self.size, 2)

@@ -35,7 +35,9 @@ class RandomTests(AbstractFiniteFamily):
     once: bool = parameter(True, "each test can be made once")
     max_cost: int = parameter(1, "the largest cost of a test")
     spread: float = parameter(0.5, "how alike the results of a test are")
-    horizon: int = parameter(0, "most tests; 0: all where each is made once, else 40")
+    horizon: int = parameter(
+        0, "most tests; 0: all where each is made once, else 40", rare=True
+    )
     draw: int = parameter(0, "which table is drawn")
 
     def __check_init__(self):

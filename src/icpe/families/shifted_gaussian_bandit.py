@@ -41,7 +41,9 @@ class ShiftedGaussianBandit(AbstractBandit):
     shift_kl: float = parameter(1.0, "divergence of the spacings from uniform ones")
     min_gap: float = parameter(0.4, "smallest lead of the best arm over the second")
     noise: float = parameter(0.5, "standard deviation of a reward")
-    max_mean: float = parameter(0.0, "largest possible mean; 0 means 0.4 * num_arms")
+    max_mean: float = parameter(
+        0.0, "largest possible mean; 0 means 0.4 * num_arms", rare=True
+    )
     horizon: int = parameter(100, "most queries in an episode")
     among: int = parameter(
         0, "largest number of arms of an explorer for any number; 0: none", rare=True

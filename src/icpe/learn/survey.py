@@ -1,4 +1,4 @@
-"""What a family is like, found out by simulation before anything is learned.
+"""What a family is like, as a simulation shows it before anything is learned.
 
 The survey is all that the recipe knows about a family beside its spec: whether outcomes
 are few or many, noisy or not, whether the hypothesis fixes their law, how they are
@@ -82,7 +82,7 @@ class Pilot:
 
 
 class Survey(eqx.Module):
-    """What was found out.
+    """What the simulation showed.
 
     Attributes:
         num_symbols: how many distinct outcomes there are, None if they are many.

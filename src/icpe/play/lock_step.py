@@ -341,7 +341,7 @@ def _keep_ended(made: Bool[Array, "episodes"], new: PyTree, old: PyTree) -> PyTr
 
 
 def _is_lasting(node) -> bool:
-    """Whether a node goes on when an episode has ended."""
+    """Whether a node is still updated after the end of its episode."""
     return isinstance(node, StepCount | Scratch)
 
 

@@ -91,7 +91,7 @@ class Bench:
         folder: where they are kept.
         machine: whose presets are used; chosen by the device if None.
         deadline: when trainings stop with a checkpoint, by `time.monotonic`.
-        progress: hears about trainings and evaluations.
+        progress: notified of trainings and evaluations.
     """
 
     folder: Path

@@ -110,7 +110,7 @@ def race(
         time_limit: seconds of training and judging after which a learner gives up.
         changes: settings that both presets have, to be changed in both.
         seed: seed of the trainings.
-        progress: hears about every chunk of training.
+        progress: notified of every chunk of training.
     """
     given = {"seed": seed, "log_every": _CHUNK[machine], **(changes or {})}
     ours = dataclasses.replace(preset(machine, goal.family), **given)

@@ -100,7 +100,7 @@ def run_study(
         also: another folder whose results count as done.
         time_limit: seconds after which no cell begins and a training stops.
         machine: whose presets are used in training; chosen by the device if None.
-        progress: hears about trainings and evaluations.
+        progress: notified of trainings and evaluations.
         say: hears a sentence about every cell.
 
     Raises:

@@ -50,7 +50,9 @@ class Patches(AbstractTaskFamily):
     images: str = parameter("mnist", "name of the images, or an .npz file of them")
     split: Split = parameter("train", "train or test images")
     patch_size: int = parameter(5, "rows and columns of a patch")
-    horizon: int = parameter(0, "most queries in an episode; 0 means all patches")
+    horizon: int = parameter(
+        0, "most queries in an episode; 0 means all patches", rare=True
+    )
     repeats: bool = parameter(False, "let a patch be asked for again", rare=True)
     rotation: float = parameter(30.0, "largest turn, in degrees", rare=True)
     shift: float = parameter(2.0, "largest move along each axis, in pixels", rare=True)
