@@ -72,7 +72,7 @@ def test_a_family_without_a_name_goes_by_its_class():
 
 def test_a_description_lists_parameters_and_leaves_out_rare_ones():
     described = describe(BinarySearch(size=16))
-    assert described == "binary-search(size=16, horizon=0)"
+    assert described == "binary-search(size=16)"
     assert "vary_arms" not in describe(GaussianBandit())
     assert "vary_arms=True, most_arms=4" in describe(
         GaussianBandit(vary_arms=True, most_arms=4)

@@ -8,6 +8,7 @@ import scipy.stats
 from icpe.core.simulate import FirstAnswers
 from icpe.core.spec import TaskSpec
 from icpe.learn.tables import NUM_CELLS, Answers, fit_classes
+from icpe.nets.predictions import GaussianTable
 
 MEANS = np.array([[0.0, 0.0, 1.0], [0.0, 0.5, 1.0]])
 """Of the outcome, for each of two queries in each of three classes."""
@@ -66,6 +67,7 @@ def test_cells_are_a_distribution_for_every_class():
 def test_means_and_variances_are_those_of_the_outcomes():
     """But for half a pseudo-observation of the outcome whatever the class."""
     tables = counted(0.5).outcomes
+    assert isinstance(tables, GaussianTable)
     np.testing.assert_allclose(tables.mean[:, 0], MEANS, atol=1.0 * 0.5 / EACH)
     np.testing.assert_allclose(tables.variance, 0.25, atol=1.5 * 0.5 / EACH)
 
@@ -75,6 +77,7 @@ def test_a_number_without_noise_varies_a_little_all_the_same():
     values = np.linspace(-1.0, 1.0, 80)
     outcomes = np.tile(values[:, None, None], (1, 8000, 1))
     tables = fitted(outcomes, np.arange(80), 80)
+    assert isinstance(tables.outcomes, GaussianTable)
     floor = 1e-4 * values.var()
     np.testing.assert_allclose(tables.outcomes.variance, floor, rtol=1e-3)
     state = tables.update(tables.log_prior, jnp.asarray(0), jnp.asarray([0.999]))

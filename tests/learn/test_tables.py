@@ -15,6 +15,7 @@ from icpe.learn.tables import (
     distinct_outcomes,
     fit_classes,
 )
+from icpe.nets.predictions import FlaggedTable
 
 KNOWN = RandomTests(num_conditions=4, num_tests=5, num_results=3, spread=2.0)
 
@@ -101,7 +102,7 @@ def test_a_table_is_about_the_law_of_the_family():
     found = Answers.of(KNOWN.spec, first_answers(KNOWN, 4000, repeats=8), None)
     assert found.share_between_tasks() < 0.01
     tables = fit_classes(found, found.hypothesis, num_each=1)
-    probability = np.exp(np.asarray(tables.outcomes.log_probability))
+    probability = np.asarray(tables.outcomes.cells)
     # About 8000 answers a row: five standard errors of at most 0.0056 each are
     # exceeded in one of 60 entries with probability 3e-5; smoothing adds 1e-4.
     np.testing.assert_allclose(
@@ -116,7 +117,7 @@ def test_a_pair_that_was_never_seen_predicts_what_the_others_say_of_the_query():
     allowed = np.array([[1, 1], [1, 1], [1, 1], [1, 1], [0, 1]], bool)
     found = answers(outcomes, [0, 0, 1, 1, 2], allowed, num_hypotheses=3)
     tables = fit_classes(found, found.hypothesis, num_each=1)
-    told = np.exp(np.asarray(tables.outcomes.log_probability))
+    told = np.asarray(tables.outcomes.cells)
     # Of four answers to query 0 two are 1; those of hypothesis 2 were forbidden.
     np.testing.assert_allclose(told[0, :, 2], [0.5, 0.5], atol=1e-6)
     assert told[0, 0, 0] > 0.99 and told[0, 1, 1] > 0.99
@@ -133,7 +134,7 @@ def test_without_noise_an_answer_that_was_never_given_is_almost_impossible():
     for outcomes in (still, moving):
         found = answers(outcomes, [0, 1])
         tables = fit_classes(found, found.hypothesis, num_each=1)
-        impossible.append(np.exp(float(tables.outcomes.log_probability[0, 1, 0])))
+        impossible.append(np.asarray(tables.outcomes.cells)[0, 1, 0])
     assert impossible[0] < 1e-4 < impossible[1] < 0.2
 
 
@@ -168,6 +169,7 @@ def test_flagged_numbers_are_counted_where_they_are_revealed():
     family = FeedbackGraph(kind="loopy-star", num_arms=3, horizon=6, noise=0.2)
     found = Answers.of(family.spec, first_answers(family, 500, repeats=2), None)
     tables = fit_classes(found, found.hypothesis, num_each=1).outcomes
+    assert isinstance(tables, FlaggedTable)
     values, flags = np.split(found.outcomes, 2, axis=-1)
     np.testing.assert_allclose(tables.revealed, flags.mean(axis=(0, 1)), atol=1e-6)
     for h in range(3):
