@@ -98,7 +98,8 @@ class HiddenNumber(AbstractTaskFamily):
     def log_likelihood(
         self, hypothesis: Index, query: Index, outcome: Float[Array, "outcome"]
     ) -> Scalar:
-        agrees = jnp.sign(hypothesis - query) == jnp.round(outcome[0])
+        answer = jnp.round(outcome[0]).astype(jnp.int32)
+        agrees = jnp.sign(hypothesis - query) == answer
         return jnp.log(jnp.where(agrees, 1.0 - self.lies, self.lies / 2))
 
 

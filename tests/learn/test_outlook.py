@@ -1,0 +1,116 @@
+"""What the recipe makes of a survey, and what it promises; names do not matter."""
+
+import dataclasses
+
+import pytest
+
+from icpe.families import NoisyBinarySearch
+from icpe.learn import recipe as module
+from icpe.learn.config import TrainConfig
+from icpe.learn.recipe import outlook, preset, recipe
+from icpe.learn.shape import net_config
+from icpe.learn.survey import Pilot, survey
+from icpe.studies.gauntlet import HiddenNumber
+from support.toy_tasks import TwoDoors
+
+FAMILY = TwoDoors(0.8, 6)
+PILOT = Pilot(
+    thresholds=(0.6, 0.9),
+    accuracy=(0.7, 0.9),
+    mean_cost=(1.0, 12.0),
+    mean_queries=(1.0, 12.0),
+    at_horizon=0.88,
+    before=0.5,
+)
+
+
+class Renamed(TwoDoors):
+    """The same family under a name that nobody has heard of."""
+
+
+@pytest.mark.parametrize("machine", ["cpu", "gpu"])
+def test_a_family_under_another_name_gets_the_same_training(machine):
+    known, unheard = FAMILY, Renamed(0.8, 6)
+    config = recipe(machine, known)
+    assert recipe(machine, unheard) == config == preset(machine, known)
+    mine, theirs = (
+        net_config(config, family.spec, survey(family)) for family in (known, unheard)
+    )
+    assert mine == theirs
+
+
+def test_a_family_written_anew_gets_the_same_training():
+    """Noisy binary search twice; only names and what is drawn by chance differ."""
+    ours = NoisyBinarySearch(size=5, noise=0.1, horizon=12)
+    theirs = HiddenNumber(size=5, lies=0.1, horizon=12)
+    assert recipe("gpu", ours) == recipe("gpu", theirs)
+    one, other = (
+        net_config(TrainConfig(), family.spec, survey(family))
+        for family in (ours, theirs)
+    )
+    for name in ("summary", "tied_head", "predictions", "compares"):
+        assert getattr(one, name) == getattr(other, name)
+
+
+def found(**changes):
+    return dataclasses.replace(survey(FAMILY), **changes)
+
+
+def test_from_a_good_start_there_is_less_random_play():
+    trusting = recipe("cpu", FAMILY, found(trust=1.0))
+    doubting = recipe("cpu", FAMILY, found(trust=0.5))
+    assert trusting.warmup_iterations < doubting.warmup_iterations
+    assert trusting.exploration_anneal < doubting.exploration_anneal
+    assert trusting.learning_rate < doubting.learning_rate
+
+
+@pytest.mark.parametrize(
+    ("trust", "steps"),
+    # One and a half times the queries of the longest pilot, or half of the horizon.
+    [(1.0, 18), (0.5, 50)],
+)
+def test_most_updates_look_at_the_beginning_of_long_episodes(trust, steps):
+    long = TwoDoors(0.8, 100)
+    config = recipe("gpu", long, found(trust=trust, pilot=PILOT))
+    assert config.crop_steps == steps
+    assert 0 < config.cropped_updates < config.updates_per_iteration
+    assert recipe("gpu", FAMILY, found(trust=trust)).cropped_updates == 0
+
+
+@pytest.fixture
+def piloted(monkeypatch):
+    """A first look that found this."""
+
+    def look(pilot):
+        monkeypatch.setattr(module, "survey", lambda *_: found(pilot=pilot))
+
+    return look
+
+
+def test_the_outlook_is_the_best_that_the_pilot_reached(piloted):
+    piloted(PILOT)
+    assert outlook(FAMILY, TrainConfig()) == (
+        "At a first look about 0.900 of the answers can be right with the 6 queries "
+        "that the horizon allows."
+    )
+
+
+@pytest.mark.parametrize(("error_prob", "is_refused"), [(0.05, True), (0.2, False)])
+def test_an_error_probability_out_of_reach_is_said_to_be(
+    piloted, error_prob, is_refused
+):
+    piloted(PILOT)
+    sentence = outlook(FAMILY, TrainConfig(error_prob=error_prob))
+    words = f"An error probability of {error_prob} seems out of reach"
+    assert (words in sentence) is is_refused
+
+
+def test_where_nothing_was_found_out_nothing_is_said(piloted):
+    piloted(None)
+    assert outlook(FAMILY, TrainConfig(error_prob=0.01)) == ""
+
+
+def test_the_outlook_of_a_family_is_about_what_is_possible():
+    """0.942 by six peeks; 512 episodes, five standard errors."""
+    share = float(outlook(FAMILY, TrainConfig()).split("about ")[1].split(" of")[0])
+    assert share == pytest.approx(0.942, abs=5 * 0.24 / 512**0.5)
