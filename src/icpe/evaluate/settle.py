@@ -80,5 +80,5 @@ def _log_losses(
         tables = nets.predictions.with_correction(share)
         found = nets.with_predictions(tables).along(seen, price, caps).log_posterior
         error = -jnp.take_along_axis(found, truth, axis=2)[..., 0]
-        losses.append(jnp.sum(error * reached) / jnp.sum(reached))
+        losses.append(jnp.mean(error, where=reached))
     return jnp.stack(losses)

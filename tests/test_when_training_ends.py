@@ -1,0 +1,129 @@
+"""When a training ends: judged values that stop rising, or an error that is served."""
+
+import numpy as np
+import pytest
+
+from icpe import workflow
+from icpe.evaluate.judge import Judgment
+from icpe.learn.config import TrainConfig
+from icpe.learn.fit import Situation
+from icpe.workflow import Judging, has_stopped_improving
+from support.toy_artifacts import guesser
+
+RISING = tuple(np.linspace(0.5, 0.9, 40).tolist())
+LEVEL = (*RISING[:20], *[RISING[19]] * 40)
+
+
+def config(**changes):
+    return TrainConfig(num_iterations=400, log_every=10, **changes)
+
+
+@pytest.fixture(scope="module")
+def artifact():
+    return guesser()
+
+
+@pytest.fixture
+def judged(monkeypatch, artifact):
+    """Verdicts of a judge who always sees the same accuracy, for nothing."""
+
+    def call(at, *, accuracy=0.9, ends_early=True, settings=None):
+        played = []
+
+        def judge(explorer, family, prices, episodes, *, key):
+            played.append((prices, episodes))
+            row = (accuracy,) * len(prices)
+            nothing = (0.0,) * len(prices)
+            return Judgment(prices, row, row, nothing, nothing)
+
+        monkeypatch.setattr(workflow, "judge", judge)
+        settings = config() if settings is None else settings
+        judging = Judging(artifact.family, settings, ends_early=ends_early)
+        return judging(at, artifact.universal_nets), played
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("values", "stopped"),
+    [
+        (RISING, False),
+        (LEVEL, True),
+        (LEVEL[:19], False),  # too few to tell
+        (LEVEL[20:39], False),
+        (LEVEL[20:40], True),
+        ((*LEVEL[:50], *[0.95] * 10), False),
+        (RISING[::-1], True),
+    ],
+)
+def test_values_have_stopped_improving_when_the_last_fifth_is_no_better(
+    values, stopped
+):
+    assert has_stopped_improving(values) is stopped
+
+
+def test_it_judges_after_the_first_chunk_and_then_forty_times(judged):
+    settings = TrainConfig(num_iterations=4000, log_every=10)
+    heard = [
+        done
+        for done in range(10, 4001, 10)
+        if judged(Situation(done, 4000), settings=settings)[0] is not None
+    ]
+    assert heard == [10, *range(100, 4001, 100)]
+
+
+def test_it_judges_at_prices_that_are_trained_for(judged, artifact):
+    _, ((prices, episodes),) = judged(Situation(10, 400))
+    trained = artifact.universal_nets.prices
+    assert prices[0] == pytest.approx(trained.low)
+    assert list(prices) == sorted(prices) and prices[-1] < trained.high
+    assert episodes == config().batch_size
+
+
+def test_the_end_is_brought_forward_to_where_the_step_size_has_fallen(judged):
+    at = Situation(120, 400, (0.9,) * 30)
+    verdict, _ = judged(at)
+    # The last 0.4 of a training is its fall; 120 of 200 iterations come before.
+    assert verdict.finish == 200
+    assert verdict.reason == "judged values had stopped improving"
+    assert verdict.value == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("at", "ends_early"),
+    [
+        (Situation(120, 400, (0.9,) * 30), False),  # not wanted
+        (Situation(120, 400, RISING), True),  # still rising from 0.5 to 0.9
+        (Situation(120, 150, (0.9,) * 30), True),  # soon over anyway
+    ],
+)
+def test_otherwise_it_stays(judged, at, ends_early):
+    verdict, _ = judged(at, ends_early=ends_early)
+    assert (verdict.finish, verdict.reason) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("done", "finish", "accuracy", "expected"),
+    [
+        (360, 400, 0.94, 520),  # not yet served, and the end is near
+        (300, 400, 0.94, None),
+        (1080, 1170, 0.94, 1200),  # three times as long at most
+        (1200, 1200, 0.94, None),
+        (360, 400, 0.96, None),  # served
+    ],
+)
+def test_an_error_probability_that_is_not_served_puts_the_end_off(
+    judged, done, finish, accuracy, expected
+):
+    verdict, _ = judged(
+        Situation(done, finish), accuracy=accuracy, settings=config(error_prob=0.05)
+    )
+    assert verdict.finish == expected
+
+
+def test_values_that_are_level_do_not_end_a_training_whose_error_is_not_served(judged):
+    at, settings = Situation(120, 400, (0.9,) * 30), config(error_prob=0.05)
+    assert judged(at, accuracy=0.9, settings=settings)[0].finish is None
+    assert judged(at, accuracy=0.96, settings=settings)[0].finish is None  # it rose
+    level = Situation(120, 400, (0.96,) * 30)
+    assert judged(level, accuracy=0.96, settings=settings)[0].finish == 200
