@@ -52,6 +52,7 @@ from icpe.studies.tables import (
     shown,
     verdict,
 )
+from icpe.studies.tiny import EPISODES, tiny_model
 
 ACCURACIES = (0.9, 0.95, 0.99)
 _LOOSE_FROM = 0.95
@@ -221,7 +222,7 @@ def make(size: Size) -> Study:
     """The families at full size, for a GPU."""
     if size == "tiny":
         families = {"hidden number": HiddenNumber(size=4, horizon=6)}
-        return _study("gauntlet", families, {}, episodes=256)
+        return _study("gauntlet", families, {}, is_tiny=True)
     return _study("gauntlet", FAMILIES, SEEDS)
 
 
@@ -229,13 +230,19 @@ def make_small(size: Size) -> Study:
     """Three small families, for two cores."""
     if size == "tiny":
         families = {"battleship": Battleship(size=2, length=2)}
-        return _study("gauntlet-cpu", families, {}, episodes=256)
+        return _study("gauntlet-cpu", families, {}, is_tiny=True)
     return _study("gauntlet-cpu", SMALL, {})
 
 
-def _study(name: str, families, seeds, episodes: int = 100_000) -> Study:
+def _study(name: str, families, seeds, *, is_tiny: bool = False) -> Study:
+    def measure(family: AbstractTaskFamily, seed: int) -> AgainstTheRule:
+        model = Model(family, seed)
+        if is_tiny:
+            return AgainstTheRule(tiny_model(model), episodes=EPISODES)
+        return AgainstTheRule(model)
+
     cells = [
-        Cell(row, "ours", AgainstTheRule(Model(family, seed), episodes=episodes), seed)
+        Cell(row, "ours", measure(family, seed), seed)
         for row, family in families.items()
         for seed in seeds.get(row, (0,))
     ]
