@@ -8,7 +8,6 @@ from icpe.core.simulate import FirstAnswers, first_answers
 from icpe.core.spec import TaskSpec
 from icpe.families import FeedbackGraph, RandomTests
 from icpe.learn.tables import (
-    MOST_SYMBOLS,
     Answers,
     Tally,
     cluster,
@@ -17,6 +16,8 @@ from icpe.learn.tables import (
 )
 from icpe.nets.predictions import FlaggedTable
 
+MOST = 64
+"""Distinct outcomes that still count as symbols."""
 KNOWN = RandomTests(num_conditions=4, num_tests=5, num_results=3, spread=2.0)
 
 
@@ -37,11 +38,11 @@ def answers(outcomes, hypothesis=None, allowed=None, num_hypotheses=2, first=Non
 
 
 def test_few_distinct_outcomes_are_symbols_and_many_are_not():
-    few = np.repeat(np.arange(MOST_SYMBOLS, dtype=np.float32), 3)[:, None]
+    few = np.repeat(np.arange(MOST, dtype=np.float32), 3)[:, None]
     found = distinct_outcomes(few[::-1])
     assert found is not None
-    np.testing.assert_array_equal(found[:, 0], np.arange(MOST_SYMBOLS))
-    one_more = np.arange(MOST_SYMBOLS + 1, dtype=np.float32)[:, None]
+    np.testing.assert_array_equal(found[:, 0], np.arange(MOST))
+    one_more = np.arange(MOST + 1, dtype=np.float32)[:, None]
     assert distinct_outcomes(one_more) is None
     # Also where the first thousands do not show it.
     late = np.concatenate([np.zeros((5000, 1), np.float32), one_more])
