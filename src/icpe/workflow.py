@@ -16,6 +16,7 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.progress import AbstractProgress
 from icpe.evaluate.benchmark import evaluate
 from icpe.evaluate.calibrate import calibrate
+from icpe.evaluate.guard import FEWEST_EPISODES, measure_guard
 from icpe.evaluate.judge import judge
 from icpe.evaluate.settle import settle
 from icpe.explorers.neural.explorer import NeuralExplorer
@@ -37,6 +38,7 @@ _JUDGE_STREAM = 0x1D6E
 _FEWEST_JUDGMENTS = 20
 _HARDLY = 5e-4
 _LONGEST = 3
+_GUARD_EPISODES = 2048
 
 
 class Trained(NamedTuple):
@@ -222,7 +224,12 @@ def _finished(
         seed=config.seed,
         progress=progress,
     )
-    return Trained(dataclasses.replace(artifact, table=table), None)
+    artifact = dataclasses.replace(artifact, table=table)
+    if calibration_episodes >= FEWEST_EPISODES:
+        number = min(calibration_episodes, _GUARD_EPISODES)
+        guard = measure_guard(artifact, episodes=number, seed=config.seed)
+        artifact = dataclasses.replace(artifact, guard=guard)
+    return Trained(artifact, None)
 
 
 def _evaluated(

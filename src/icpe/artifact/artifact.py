@@ -28,9 +28,10 @@ from icpe.artifact.document import (
     skeleton,
     stored_data,
 )
+from icpe.artifact.guard import Guard
 from icpe.artifact.operating_table import OperatingTable
 from icpe.artifact.player import Player
-from icpe.artifact.trees import read_tree, save_tree
+from icpe.artifact.trees import read_data, read_tree, save_tree
 from icpe.core.arrays import PyTree
 from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.family import AbstractTaskFamily
@@ -55,6 +56,8 @@ class Artifact:
         certificates: every attempt to certify it, oldest first, as the values of
             `Certificate.to_dict`.
         evaluation: summary of the last evaluation that was written back.
+        guard: tells sessions whose answers are not the family's; None before it is
+            measured.
     """
 
     nets: ExplorerNets | PaperNets
@@ -64,6 +67,7 @@ class Artifact:
     table: OperatingTable | None = None
     certificates: tuple[dict[str, Any], ...] = ()
     evaluation: dict[str, Any] | None = None
+    guard: Guard | None = None
 
     @property
     def explorer(self) -> NeuralExplorer | PaperExplorer:
@@ -98,7 +102,9 @@ class Artifact:
         return digest(None if self.table is None else self.table.to_dict())
 
     def with_certificate(self, certificate: Certificate) -> "Artifact":
-        """The artifact with one more attempt to certify it."""
+        """The artifact with one more attempt to certify it, unless it has that one."""
+        if certificate.digest in {it.get("digest", "") for it in self.certificates}:
+            return self
         records = (*self.certificates, certificate.to_dict())
         return dataclasses.replace(self, certificates=records)
 
@@ -178,7 +184,11 @@ class Artifact:
 
     def save(self, path: str | Path) -> None:
         """Writes the file to a temporary name and renames it."""
-        data = stored_data(self.family)
+        stored = stored_data(self.family) or {}
+        data = {f"family.{name}": array for name, array in stored.items()}
+        if self.guard is not None:
+            law = self.guard.law.arrays()
+            data |= {f"guard.{name}": array for name, array in law.items()}
         save_tree(Path(path), _arrays(self.nets), self.document(), data)
 
     def document(self) -> dict[str, Any]:
@@ -196,6 +206,7 @@ class Artifact:
             "operating_table": None if self.table is None else self.table.to_dict(),
             "certificates": list(self.certificates),
             "evaluation": self.evaluation,
+            "guard": None if self.guard is None else self.guard.to_dict(),
         }
 
     @staticmethod
@@ -217,6 +228,7 @@ class Artifact:
             nets = read_tree(path, skeleton(document, family))
             _check_weights(document, nets)
             table = document["operating_table"]
+            guard = document.get("guard")  # the first files do not have it
             return Artifact(
                 nets=nets,
                 family=family,
@@ -225,6 +237,7 @@ class Artifact:
                 table=None if table is None else OperatingTable.from_dict(table),
                 certificates=tuple(document["certificates"]),
                 evaluation=document["evaluation"],
+                guard=guard and Guard.of(guard, read_data(path, "guard.")),
             )
 
 

@@ -21,11 +21,16 @@ from icpe.core.request import LEAST_CONFIDENCE
 
 @dataclasses.dataclass(frozen=True)
 class PriceTest:
-    """One test of the ladder: right answers at a price, and whether it passed."""
+    """One price of the ladder: right answers there, and whether its test passed.
+
+    `episodes` is how many were played there; None if all tests had as many as the
+    certificate says.
+    """
 
     price: float
     successes: int
     passed: bool
+    episodes: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +53,12 @@ class Certificate:
     """The outcome of one attempt to certify an explorer, successful or not.
 
     If `certified`, then an explorer whose accuracy at `price` is below 1 - error_prob
-    would have passed with probability at most 1 - confidence. `lower_bound` is a
-    statement of its own: it exceeds the accuracy at `price` (or `budget`) with
-    probability at most 1 - confidence. Both are about the average over the prior.
+    would have passed with probability at most 1 - confidence. With `test` "betting"
+    that probability is of all attempts together, continued in any way; the tests of
+    older certificates (`test` None) are exact binomial ones in a fixed sequence, each
+    attempt at the full level. `lower_bound` is a statement of its own: it exceeds the
+    accuracy at `price` (or `budget`) with probability at most 1 - confidence. Both are
+    about the average over the prior.
 
     Attributes:
         error_prob: the error probability to be certified, None for a fixed budget.
@@ -60,16 +68,19 @@ class Certificate:
             lower bound is given.
         price: the certified price, or the closest one if nothing was certified.
         lower_bound: of the accuracy, one-sided (Clopper and Pearson).
-        episodes: episodes of each test, and of the set behind the lower bound.
+        episodes: episodes of the set behind the lower bound; in a fixed sequence also
+            those of each test.
         bound_successes: right answers in that set.
         mean_queries: mean number of queries in that set.
         mean_cost: mean cost in that set.
-        ladder: the tests in their order; all but the last have passed.
+        ladder: the prices in their order; in a fixed sequence those that were tested,
+            of which all but the last have passed.
         episodes_needed: with which the closest price would probably pass, if nothing
             was certified; None also if no number would do.
         seed: seed of the episodes.
         seed_is_default: whether it is the hash of weights and family.
-        attempt: which attempt for this error_prob or budget it is, counted from 1.
+        attempt: which attempt it is, counted from 1: which ladder of these networks
+            for "betting", else which record for this error_prob or budget.
         by_hypothesis: the set behind the lower bound, split by the truth.
         by_difficulty: the same, split by a measure of difficulty.
         difficulty: what that measure is.
@@ -78,6 +89,11 @@ class Certificate:
         table: hash of the operating table that the ladder was planned with.
         provenance: versions and device that made the episodes.
         digest: seal of all the rest; empty before sealing.
+        test: "betting", or None for a fixed sequence and for budgets.
+        level: at which each price is tested by betting.
+        planned_error_prob: the error probability for which the ladder was planned,
+            which was that of the first call of this attempt.
+        planned_confidence: the confidence of that call.
     """
 
     error_prob: float | None
@@ -103,6 +119,10 @@ class Certificate:
     table: str
     provenance: Mapping[str, Any]
     digest: str = ""
+    test: str | None = None
+    level: float | None = None
+    planned_error_prob: float | None = None
+    planned_confidence: float | None = None
 
     def sealed(self) -> "Certificate":
         """The same certificate with the digest of its content."""
@@ -117,8 +137,13 @@ class Certificate:
         return digest(self.to_dict() | {"digest": ""})
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-compatible values."""
-        return dataclasses.asdict(self)
+        """As JSON-compatible values; what only betting knows is left out elsewhere."""
+        values = dataclasses.asdict(self)
+        return _without_none(values, _ONLY_BETTING) | {
+            "ladder": tuple(
+                _without_none(test, ("episodes",)) for test in values["ladder"]
+            )
+        }
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> "Certificate":
@@ -141,6 +166,14 @@ class Certificate:
                 f"A certificate in the file cannot be read ({error}); make it again "
                 "with icpe certify."
             ) from error
+
+
+_ONLY_BETTING = ("test", "level", "planned_error_prob", "planned_confidence")
+
+
+def _without_none(values: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The values less those names that are None, which older records do not have."""
+    return {k: v for k, v in values.items() if v is not None or k not in names}
 
 
 def covering(
@@ -185,7 +218,7 @@ def preferred(certificates: Iterable[Certificate], table: str) -> Certificate | 
     It is the one for the largest error probability, which needs the fewest queries;
     then the one of the largest confidence; then one planned with the operating table
     of this hash; then the earliest attempt, so that trying again for a better price
-    changes nothing.
+    changes nothing; then the one that went on the longest, which costs no confidence.
     """
     return max(
         certificates,
@@ -194,6 +227,7 @@ def preferred(certificates: Iterable[Certificate], table: str) -> Certificate | 
             it.confidence,
             it.table == table,
             -it.attempt,
+            sum(test.episodes or 0 for test in it.ladder),
         ),
         default=None,
     )

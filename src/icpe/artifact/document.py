@@ -120,7 +120,7 @@ def find_family(
                 "is too large for the file; pass the family in."
             )
         try:
-            family = make(described["name"], **values, **read_data(path))
+            family = make(described["name"], **values, **read_data(path, "family."))
         except IcpeError as error:
             raise ArtifactError(
                 f"{path} was trained for the family {described['name']!r}, which "

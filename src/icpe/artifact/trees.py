@@ -17,7 +17,7 @@ from icpe.core.arrays import PyTree
 from icpe.core.files import replacing
 
 _DOCUMENT = "icpe"
-_DATA_PREFIX = "family."
+_DATA_PREFIXES = ("family.", "guard.")
 
 
 def save_tree(
@@ -29,11 +29,11 @@ def save_tree(
     """Writes the arrays of a tree and a JSON document into one safetensors file.
 
     Arrays whose values bfloat16 can hold (see `rounded`) take half the space. `data`
-    are further arrays by name, which `read_data` reads.
+    are further arrays by name, which begins with `family.` or `guard.`; `read_data`
+    reads them.
     """
     arrays = {name: _compact(array) for name, array in named_arrays(tree).items()}
-    for name, array in (data or {}).items():
-        arrays[_DATA_PREFIX + name] = np.asarray(array)
+    arrays |= {name: np.asarray(array) for name, array in (data or {}).items()}
     with replacing(path) as temporary:
         metadata = {_DOCUMENT: json.dumps(document)}
         save_file(arrays, str(temporary), metadata=metadata)
@@ -77,7 +77,7 @@ def read_tree(path: Path, like: PyTree) -> PyTree:
     """
     try:
         with safe_open(str(path), framework="np") as file:
-            names = [n for n in file.keys() if not n.startswith(_DATA_PREFIX)]  # noqa: SIM118
+            names = [n for n in file.keys() if not n.startswith(_DATA_PREFIXES)]  # noqa: SIM118
             arrays = {name: file.get_tensor(name) for name in names}
     except SafetensorError as error:
         raise ValueError("it is damaged") from error
@@ -104,8 +104,8 @@ def read_tree(path: Path, like: PyTree) -> PyTree:
     return tree
 
 
-def read_data(path: Path) -> dict[str, np.ndarray]:
-    """The arrays that `save_tree` was given as `data`, by name.
+def read_data(path: Path, prefix: str) -> dict[str, np.ndarray]:
+    """The arrays that `save_tree` was given as `data`, by what follows the prefix.
 
     Raises:
         ValueError: the file is damaged.
@@ -113,9 +113,9 @@ def read_data(path: Path) -> dict[str, np.ndarray]:
     try:
         with safe_open(str(path), framework="np") as file:
             return {
-                name.removeprefix(_DATA_PREFIX): file.get_tensor(name)
+                name.removeprefix(prefix): file.get_tensor(name)
                 for name in file.keys()  # noqa: SIM118
-                if name.startswith(_DATA_PREFIX)
+                if name.startswith(prefix)
             }
     except SafetensorError as error:
         raise ValueError("it is damaged") from error

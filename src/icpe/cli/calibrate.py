@@ -44,6 +44,7 @@ def run(args: Args) -> int:
     from icpe.cli.terminal import output, print_json, progress_meter
     from icpe.core.files import check_writable
     from icpe.evaluate.calibrate import calibrate
+    from icpe.evaluate.guard import FEWEST_EPISODES, measure_guard
 
     if args.seed is not None:
         check_seed(args.seed)
@@ -55,6 +56,10 @@ def run(args: Args) -> int:
         artifact, **_request(args, artifact.table), progress=progress_meter()
     )
     artifact = dataclasses.replace(artifact, table=table)
+    episodes = min(row.episodes for row in table.rows)
+    if episodes >= FEWEST_EPISODES:
+        guard = measure_guard(artifact, episodes=min(episodes, 2048), seed=table.seed)
+        artifact = dataclasses.replace(artifact, guard=guard)
     artifact.save(path)
     if args.json:
         print_json(table.to_dict())

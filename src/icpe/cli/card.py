@@ -48,6 +48,14 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
     else:
         _print_table(console, document)
     _print_certificates(console, document["certificates"], path)
+    guard = document.get("guard")
+    if guard is not None:
+        console.print(
+            "[dim]guarded: sessions whose answers do not look like this family's lose "
+            "the certificate; of its own sessions at most "
+            f"{100 * guard['record']['upper_bound']:.2g} % do[/]",
+            soft_wrap=True,
+        )
 
 
 def _print_one_request(console: Console, document: Mapping[str, Any]) -> None:

@@ -25,6 +25,7 @@ class StopReason(enum.IntEnum):
     TERMINATED = 3
     HORIZON = 4
     NO_QUERY = 5
+    ALARM = 6
 
     @property
     def sentence(self) -> str:
@@ -39,6 +40,7 @@ _SENTENCES = {
     StopReason.TERMINATED: "the task itself ended the episode",
     StopReason.HORIZON: "the horizon was reached, so the answer was forced",
     StopReason.NO_QUERY: "no query was left to make",
+    StopReason.ALARM: "answers did not look like those of the family",
 }
 
 

@@ -124,6 +124,13 @@ def likelihood_belief(family: AbstractTaskFamily) -> LikelihoodBelief:
     return LikelihoodBelief(family, outcomes)
 
 
+def outcome_table(family: AbstractTaskFamily) -> OutcomeTable | None:
+    """The probabilities of all outcomes, None where they are many or not given."""
+    if not has_likelihood(family):
+        return None
+    return _enumerated(family, first_answers(family, _NUM_TASKS))
+
+
 def _likelihoods(
     family: AbstractTaskFamily, query: Index, outcome: Float[Array, "outcome"]
 ) -> Weights:

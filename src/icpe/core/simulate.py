@@ -6,10 +6,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import PRNGKey
 from icpe.core.family import AbstractTaskFamily
+
+MOST_SYMBOLS = 64
+"""Distinct outcomes up to which they are few."""
 
 
 class FirstAnswers(eqx.Module):
@@ -73,3 +77,14 @@ def _any_first_outcome(static, arrays, key: PRNGKey):
         return family.reset(task, key=reset_key).outcome
 
     return jnp.any(jax.vmap(first_outcome)(jr.split(key, 64)) != 0)
+
+
+def distinct_outcomes(
+    outcomes: Float[np.ndarray, "... outcome"],
+) -> Float[np.ndarray, "symbols outcome"] | None:
+    """The distinct outcomes, None if they are many."""
+    flat = outcomes.reshape(-1, outcomes.shape[-1])
+    if len(np.unique(flat[:4096], axis=0)) > MOST_SYMBOLS:
+        return None
+    found = np.unique(flat, axis=0)
+    return found if len(found) <= MOST_SYMBOLS else None

@@ -7,7 +7,7 @@ print(session.recommendation, session.stop_reason.sentence)
 """
 
 import dataclasses
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +17,9 @@ from jaxtyping import Bool, Float
 
 from icpe.artifact import Artifact
 from icpe.artifact.certificate import Certificate
+from icpe.artifact.guard import Watch
 from icpe.artifact.serving import check_contender, serve
-from icpe.core.checks import check_seed
+from icpe.core.checks import check_one_of, check_seed
 from icpe.core.episode import StopReason
 from icpe.core.errors import (
     InvalidOutcomeError,
@@ -76,6 +77,8 @@ class Session:
         query_mask: which queries are allowed at first, where the family cannot tell.
         seed: seed of the explorer's own randomness, where it has any; a whole number
             from 0 to 2**32 - 1.
+        on_alarm: what to do when answers do not look like the family's: "go on"
+            without the certificate, or "stop".
 
     Raises:
         OperatingPointError: not exactly one of error_prob, budget and price is given,
@@ -99,18 +102,24 @@ class Session:
         first_outcome: Any = None,
         query_mask: Any = None,
         seed: int = 0,
+        on_alarm: Literal["go on", "stop"] = "go on",
     ):
         check_contender(explorer)
         check_seed("seed", seed)
+        check_one_of("on_alarm", on_alarm, ("go on", "stop"))
         request = Request(error_prob, budget, price, max_queries, confidence)
         self._family = family = _family_of(explorer, family)
         self._player = player = serve(explorer, request, family)
         self._live = LiveEpisode(
             player.explorer, player.operating_point, jr.key(seed), family.spec
         )
+        self._stops_on_alarm = on_alarm == "stop"
+        guard = explorer.guard if isinstance(explorer, Artifact) else None
+        watch = None if guard is None else guard.start(family.spec)
         self._first_outcome = self._read_first_outcome(first_outcome)
-        mask = self._mask_after((), query_mask)
-        self._take(self._live.begin(self._first_outcome, mask), ())
+        mask, lost = self._mask_after((), query_mask)
+        begun = self._live.begin(self._first_outcome, mask)
+        self._take(begun, (), watch, lost)
 
     def ask(self) -> int | None:
         """The query to make next, the same until it is told; None after the stop."""
@@ -126,7 +135,9 @@ class Session:
         """Takes in the outcome of a query. After an error nothing has changed.
 
         A query that was not asked for is taken in as well: it counts like any other,
-        the explorer goes on from what it learned, and `certified` is lost.
+        the explorer goes on from what it learned, and the certificate is lost. So it is
+        by a mask or an end that the family cannot produce, and by answers that do not
+        look like the family's; `certificate_lost` says why.
 
         Args:
             query: number of the query that was made.
@@ -151,12 +162,17 @@ class Session:
         spec = self._family.spec
         number = read_query(query, spec, np.asarray(self._turn.allowed))
         read = read_outcome(outcome, spec)
-        history = (*self._history, Answer(number, read, asked=number == self._query))
-        mask = self._mask_after(history, query_mask)
+        answer = Answer(number, read, asked=number == self._query)
+        history = (*self._history, answer)
+        mask, lost = self._mask_after(history, query_mask)
+        watch = self._watch
+        if watch is not None and self._posterior is not None:
+            watch = watch.after(self._posterior, number, read)
         turn = self._live.advance(
             self._turn, number, read, mask, terminated=bool(terminated)
         )
-        self._take(turn, history)
+        reasons = (self._lost, self._not_asked(answer), lost, self._ended(terminated))
+        self._take(turn, history, watch, next(filter(None, reasons), None))
 
     @property
     def stopped(self) -> bool:
@@ -185,14 +201,28 @@ class Session:
 
     @property
     def certified(self) -> bool:
-        """Whether a certificate covers the request, and every query was asked for."""
+        """Whether a certificate covers the request, and nothing has voided it."""
         return self.certificate is not None
 
     @property
     def certificate(self) -> Certificate | None:
         """The certificate behind `certified`, which says the confidence, or None."""
-        asked = all(answer.asked for answer in self._history)
-        return self._player.certificate if asked else None
+        return None if self._lost or self.alarm else self._player.certificate
+
+    @property
+    def certificate_lost(self) -> str | None:
+        """Why the certificate of the request no longer holds, in words, or None."""
+        if self._player.certificate is None:
+            return None
+        return self._lost or self.alarm
+
+    @property
+    def alarm(self) -> str | None:
+        """What does not look like the family, in words; None if all does.
+
+        Of explorers without a guard nothing is known.
+        """
+        return None if self._watch is None else self._watch.alarm
 
     @property
     def operating_point(self) -> OperatingPoint:
@@ -211,23 +241,51 @@ class Session:
 
     def _mask_after(
         self, history: tuple[Answer, ...], given: Any
-    ) -> Bool[np.ndarray, "queries"]:
-        """What is allowed next: as the user says, else as the family knows."""
+    ) -> tuple[Bool[np.ndarray, "queries"], str | None]:
+        """What is allowed next, and why that voids a certificate, if it does.
+
+        It is as the user says, else as the family knows.
+        """
         spec = self._family.spec
-        every = np.ones(spec.num_queries, bool)
-        if given is not None:
-            return read_mask(given, every)
-        if not spec.masks_queries:
-            return every
-        known = self._family.query_mask(
-            jnp.asarray(self._first_outcome), self._as_history(history)
-        )
-        if known is None:
+        known = every = np.ones(spec.num_queries, bool)
+        if spec.masks_queries:
+            known = self._family.query_mask(
+                jnp.asarray(self._first_outcome), self._as_history(history)
+            )
+        if given is None and known is None:
             raise InvalidOutcomeError(
                 "query_mask is missing: some queries of this family are forbidden at "
                 "times, and only you know which; give one truth value for each query."
             )
-        return np.asarray(known)
+        if given is None:
+            return np.asarray(known), None
+        mask = read_mask(given, every)
+        if known is None or np.array_equal(mask, self._reachable(known, history)):
+            return mask, None
+        if np.array_equal(mask, known):
+            return mask, None
+        return mask, "query_mask is not what the family allows after these answers"
+
+    def _reachable(self, known, history: tuple[Answer, ...]) -> np.ndarray:
+        """What the family allows, less what was made where each is made once."""
+        known = np.array(known)
+        if self._family.spec.ask_once:
+            known[[answer.query for answer in history]] = False
+        return known
+
+    def _not_asked(self, answer: Answer) -> str | None:
+        if answer.asked:
+            return None
+        name = self._family.spec.query_name
+        return (
+            f"query {name(answer.query)} was answered where {name(self._query)} had "
+            "been asked for"
+        )
+
+    def _ended(self, terminated: bool) -> str | None:
+        if not terminated or self._family.spec.may_end is not False:
+            return None
+        return "the task was said to have ended, which tasks of this family never do"
 
     def _as_history(self, answers: tuple[Answer, ...]) -> History:
         outcomes = [self._first_outcome, *(answer.outcome for answer in answers)]
@@ -237,12 +295,22 @@ class Session:
             length=jnp.asarray(len(answers), jnp.int32),
         )
 
-    def _take(self, turn: Turn, history: tuple[Answer, ...]) -> None:
+    def _take(
+        self,
+        turn: Turn,
+        history: tuple[Answer, ...],
+        watch: Watch | None,
+        lost: str | None,
+    ) -> None:
         """Makes a turn the present one; all that can fail comes before the change."""
         query, recommendation, posterior = jax.device_get(
             (turn.query, turn.recommendation, turn.posterior)
         )
-        self._stop_reason = reason_of(turn)
+        reason = reason_of(turn)
+        if reason is StopReason.RUNNING and self._stops_on_alarm:
+            alarmed = watch is not None and watch.alarm is not None
+            reason = StopReason.ALARM if alarmed else reason
+        self._stop_reason, self._watch, self._lost = reason, watch, lost
         self._turn, self._history = turn, history
         self._query, self._recommendation = int(query), int(recommendation)
         self._posterior = posterior

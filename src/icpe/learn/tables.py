@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtr
 
-from icpe.core.simulate import FirstAnswers
+from icpe.core.simulate import FirstAnswers, distinct_outcomes
 from icpe.core.spec import TaskSpec
 from icpe.nets.predictions import (
     AbstractOutcomes,
@@ -21,7 +21,6 @@ from icpe.nets.predictions import (
     SymbolTable,
 )
 
-MOST_SYMBOLS = 64
 NUM_CELLS = 32
 _NUM_DIRECTIONS = 48
 _NUM_ROUNDS = 12
@@ -106,17 +105,6 @@ class Answers:
             within = float(spread) * repeats / max(repeats - 1, 1)
         between = max(between_and_noise - within / repeats, 0.0)
         return between / max(between + within, 1e-12)
-
-
-def distinct_outcomes(
-    outcomes: Float[np.ndarray, "... outcome"],
-) -> Float[np.ndarray, "symbols outcome"] | None:
-    """The distinct outcomes, None if they are many."""
-    flat = outcomes.reshape(-1, outcomes.shape[-1])
-    if len(np.unique(flat[:4096], axis=0)) > MOST_SYMBOLS:
-        return None
-    found = np.unique(flat, axis=0)
-    return found if len(found) <= MOST_SYMBOLS else None
 
 
 def cluster(answers: Answers, num_each: int, seed: int) -> Int[np.ndarray, "tasks"]:

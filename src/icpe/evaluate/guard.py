@@ -1,0 +1,275 @@
+"""Measures the guard of a trained explorer: the law of answers, and its limits.
+
+Three sets of episodes never meet: on the first the law is counted, on the second the
+limits are chosen, on the third the share of sessions that raise an alarm is bounded.
+All are played by the shipped explorer at several operating points; the worst counts.
+"""
+
+import dataclasses
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+
+from icpe.artifact import Artifact
+from icpe.artifact.guard import Extremes, Guard, Limits, extremes
+from icpe.artifact.outcome_law import AbstractOutcomeLaw, NumberLaw, SymbolLaw
+from icpe.core.checks import check_at_least
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.programs import jit_program
+from icpe.core.request import OperatingPoint, Regime
+from icpe.core.simulate import distinct_outcomes
+from icpe.core.spec import TaskSpec
+from icpe.explorers.neural.explorer import NeuralExplorer
+from icpe.explorers.neural.networks import ExplorerNets
+from icpe.play.rollout import rollout
+from icpe.theory.intervals import clopper_pearson_upper
+
+MOST_FALSE_ALARMS = 0.01
+"""Share of whole sessions of the family; its upper bound is kept below."""
+CONFIDENCE = 0.99
+_AIMED_AT = 0.0015
+"""Share that each of the three limits is chosen for."""
+_STREAM = 0x6A4D
+_NUM_PRICES = 3
+_LARGEST_CHUNK, _MOST_BELIEFS = 512, 2**25
+"""Episodes that are played at once, and numbers in their beliefs."""
+_LARGEST_LAW = 2**21
+FEWEST_EPISODES = 512
+"""With fewer, even no alarm at all would not show that they are rare enough."""
+_FEWEST = 8
+"""Answers from which on a query and a hypothesis have a law of their own."""
+_RAISE = 1.1
+_MOST_TRIES = 12
+
+
+@dataclasses.dataclass(frozen=True)
+class Played:
+    """Whole episodes with the belief before each query, as numpy arrays."""
+
+    queries: np.ndarray
+    outcomes: np.ndarray
+    length: np.ndarray
+    hypothesis: np.ndarray
+    beliefs: np.ndarray
+
+    def extremes(self, law: AbstractOutcomeLaw) -> Extremes:
+        """What the guard sees in them."""
+        return extremes(law, self.beliefs, self.queries, self.outcomes, self.length)
+
+
+def measure_guard(
+    artifact: Artifact, *, episodes: int = 4096, seed: int = 0
+) -> Guard | None:
+    """The guard of an explorer, with limits that few of the family's sessions exceed.
+
+    None where it has no belief at every step, or where no limits are high enough.
+
+    Args:
+        artifact: the explorer, of the universal learner.
+        episodes: at each operating point, of each kind.
+        seed: of the episodes, which nothing else draws.
+    """
+    if not isinstance(artifact.nets, ExplorerNets):
+        return None
+    check_at_least("episodes", episodes, FEWEST_EPISODES)
+    stage = GuardStage(artifact, seed)
+    law = _count(stage, episodes)
+    chosen = stage.extremes("limits", episodes, law)
+    limits = Limits(*(_limit(chosen, name) for name in ("one", "more", "less")))
+    for attempt in range(_MOST_TRIES):
+        found = stage.extremes(f"check {attempt}", episodes, law)
+        alarms = [int(each.exceeds(limits).sum()) for each in found]
+        # Attempts share the level, half of what is left for each.
+        level = (1.0 - CONFIDENCE) / 2 ** (attempt + 1)
+        bound = float(clopper_pearson_upper(max(alarms), episodes, 1.0 - level))
+        if bound <= MOST_FALSE_ALARMS:
+            record = {
+                "seed": seed,
+                "episodes": episodes,
+                "attempt": attempt,
+                "operating_points": stage.described,
+                "alarms": alarms,
+                "upper_bound": bound,
+                "confidence": CONFIDENCE,
+            }
+            return Guard(law, limits, record)
+        values = dataclasses.astuple(limits)
+        limits = Limits(*(_RAISE * value for value in values))
+    return None
+
+
+def count_alarms(artifact: Artifact, guard: Guard, episodes: int, *, seed: int):
+    """Alarms at each operating point in fresh episodes of the family itself."""
+    found = GuardStage(artifact, seed).extremes("fresh", episodes, guard.law)
+    return [int(each.exceeds(guard.limits).sum()) for each in found]
+
+
+class GuardStage:
+    """Where the episodes are played, the same operating points for every set."""
+
+    def __init__(self, artifact: Artifact, seed: int):
+        nets = artifact.nets
+        assert isinstance(nets, ExplorerNets)
+        self._nets, self._family = nets, artifact.family.with_data()
+        self._key = jr.fold_in(jr.key(seed), _STREAM)
+        self.spec = artifact.family.spec
+        horizon = self.spec.horizon
+        prices = np.geomspace(nets.prices.low, nets.prices.high, _NUM_PRICES + 1)[:-1]
+        requests: list[dict[str, Any]] = [{"price": float(price)} for price in prices]
+        requests.append({"budget": horizon})
+        self.described = requests
+        self._points = [OperatingPoint.at(horizon, **asked) for asked in requests]
+
+    def extremes(
+        self, name: str, episodes: int, law: AbstractOutcomeLaw
+    ) -> list[Extremes]:
+        """What the guard sees in one set of episodes, at each operating point."""
+        found = []
+        for chunks in self.points(name, episodes):
+            parts = [dataclasses.astuple(chunk.extremes(law)) for chunk in chunks]
+            found.append(Extremes(*map(np.concatenate, zip(*parts, strict=True))))
+        return found
+
+    def points(self, name: str, episodes: int) -> Iterator[Iterator[Played]]:
+        """One set of episodes, in chunks, operating point by operating point."""
+        key = jr.fold_in(self._key, zlib.crc32(name.encode()))
+        for index, point in enumerate(self._points):
+            yield self.play(point, episodes, jr.fold_in(key, index))
+
+    def play(self, point: OperatingPoint, episodes: int, key) -> Iterator[Played]:
+        """So many episodes at one operating point, in chunks."""
+        each = (self.spec.horizon + 1) * self.spec.num_hypotheses
+        size = min(episodes, _LARGEST_CHUNK, max(16, _MOST_BELIEFS // each))
+        mixed = dataclasses.replace(point, regime=Regime.MIXED)
+        for first in range(0, episodes, size):
+            chunk_key = jr.fold_in(key, first)
+            found = _play(self._nets, self._family, mixed, chunk_key, size)
+            kept = min(size, episodes - first)
+            yield Played(*(np.asarray(part)[:kept] for part in found))
+
+
+@jit_program
+def _play(
+    nets: ExplorerNets, family: AbstractTaskFamily, point, key, episodes: int
+) -> tuple:
+    explorer = NeuralExplorer(nets.for_play())
+    played = rollout(explorer, family, point, keys=jr.split(key, episodes))
+    history = played.history
+    price = jnp.broadcast_to(point.price, (episodes,))
+    caps = jnp.broadcast_to(point.max_queries, (episodes,))
+    found = nets.along(nets.see(history), price, caps).log_posterior
+    return (
+        history.queries,
+        history.outcomes[:, 1:],
+        history.length,
+        played.ending.hypothesis,
+        jnp.exp(found[:, :-1]),
+    )
+
+
+def _limit(chosen: list[Extremes], name: str) -> float:
+    """The largest, over the operating points, of what few sessions exceed."""
+    values = []
+    for found in chosen:
+        reached = getattr(found, name)
+        reached = reached[np.isfinite(reached)]
+        if len(reached):
+            values.append(float(np.quantile(reached, 1.0 - _AIMED_AT)))
+    return max([0.1, *values])
+
+
+def _count(stage: GuardStage, episodes: int) -> AbstractOutcomeLaw:
+    """The law of answers, from episodes at all operating points together."""
+    queries, outcomes, hypotheses, lengths = [], [], [], []
+    for chunks in stage.points("law", episodes):
+        for played in chunks:
+            made = np.arange(played.queries.shape[1]) < played.length[:, None]
+            queries.append(played.queries[made])
+            outcomes.append(played.outcomes[made])
+            hypotheses.append(np.repeat(played.hypothesis, played.length))
+            lengths.append(played.length)
+    found = [np.concatenate(part) for part in (queries, hypotheses, outcomes)]
+    length = np.concatenate(lengths)
+    symbols = distinct_outcomes(found[2])
+    if symbols is not None:
+        return _symbol_law(stage.spec, *found, symbols)
+    return _number_law(stage.spec, *found, np.repeat(np.arange(len(length)), length))
+
+
+def _groups(spec: TaskSpec, queries, hypotheses, size: int):
+    """The cell of each answer, and the shape of the table of all cells."""
+    number = spec.num_hypotheses
+    if spec.num_queries * number * size > _LARGEST_LAW:
+        number, hypotheses = 1, np.zeros_like(hypotheses)
+    return queries * number + hypotheses, (spec.num_queries, number)
+
+
+def _symbol_law(spec: TaskSpec, queries, hypotheses, outcomes, symbols) -> SymbolLaw:
+    distance = np.square(outcomes[:, None] - symbols[None]).sum(axis=2)
+    codes = distance.argmin(axis=1)
+    cells, shape = _groups(spec, queries, hypotheses, len(symbols))
+    counts = np.bincount(
+        cells * len(symbols) + codes, minlength=shape[0] * shape[1] * len(symbols)
+    ).reshape(*shape, len(symbols))
+    every = counts.sum(axis=(0, 1)) + 1e-3
+    every = every / every.sum()
+    of_query = counts.sum(axis=1) + every
+    of_query = of_query / of_query.sum(axis=-1, keepdims=True)
+    table = counts + 0.5 * of_query[:, None]
+    table = table / table.sum(axis=-1, keepdims=True)
+    return SymbolLaw(symbols.astype(np.float32), table.astype(np.float32))
+
+
+def _number_law(spec: TaskSpec, queries, hypotheses, outcomes, episode) -> NumberLaw:
+    entries = outcomes.shape[1]
+    cells, shape = _groups(spec, queries, hypotheses, entries)
+    values = outcomes.astype(float)
+    total = shape[0] * shape[1]
+
+    def sums(keys, numbers, size):
+        found = [
+            np.bincount(keys, numbers[:, entry], minlength=size)
+            for entry in range(entries)
+        ]
+        return np.stack(found, axis=1)
+
+    counts = np.bincount(cells, minlength=total)[:, None]
+    first = sums(cells, values, total).reshape(*shape, entries)
+    second = sums(cells, np.square(values), total).reshape(*shape, entries)
+    counts = counts.reshape(*shape, 1)
+    mean, variance = _moments(counts, first, second)
+    # Repeated answers in one episode tell the noise from what tasks differ by.
+    _, repeated = np.unique(episode * spec.num_queries + queries, return_inverse=True)
+    size = int(repeated.max(initial=-1)) + 1
+    times = np.bincount(repeated, minlength=size)[:, None]
+    own = (sums(repeated, values, size) / np.maximum(times, 1))[repeated]
+    squares = np.square(values - own).sum(axis=0)
+    freedom = len(values) - size
+    spread = np.square(values - mean.reshape(total, entries)[cells]).mean(axis=0)
+    share = np.ones(entries)
+    if freedom >= _FEWEST:
+        share = np.clip(squares / freedom / np.maximum(spread, 1e-18), 0.0, 1.0)
+    within = np.maximum(share * variance, 1e-6 * spread + 1e-18)
+    between = np.maximum(variance - within, 0.0)
+    return NumberLaw(*(a.astype(np.float32) for a in (mean, between, within)))
+
+
+def _moments(counts, first, second):
+    """Of each cell; of the query, or of all, where it was seen too little."""
+    of_query = [x.sum(axis=1, keepdims=True) for x in (counts, first, second)]
+    of_all = [x.sum(axis=(0, 1), keepdims=True) for x in (counts, first, second)]
+    number, one, two = of_all
+    mean, variance = one / number, two / number - np.square(one / number)
+    for number, one, two in (of_query, (counts, first, second)):
+        safe = np.maximum(number, 1)
+        own = one / safe
+        spread = np.maximum(two / safe - np.square(own), 0.0)
+        enough = number >= _FEWEST
+        shrunk = (number * spread + 2 * variance) / (number + 2)
+        mean = np.where(enough, own, mean)
+        variance = np.where(enough, shrunk, variance)
+    return mean, np.maximum(variance, 1e-18)

@@ -1,0 +1,92 @@
+"""The laws of answers against closed forms and enumeration."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from icpe.artifact.outcome_law import MOST_SURPRISE, NumberLaw, Seen, SymbolLaw, law_of
+from icpe.core.spec import TaskSpec
+
+SPEC = TaskSpec(2, 2, outcome_size=1, horizon=4, outcome_names=("reward",))
+BELIEF = np.array([[0.3, 0.7]])
+
+
+def seen(outcome, query=0, belief=BELIEF, count=0.0, mean=0.0):
+    return Seen(
+        belief,
+        np.array([query]),
+        np.array([[outcome]]),
+        np.array([count]),
+        np.array([[mean]]),
+    )
+
+
+def numbers(between=0.0):
+    mean = np.array([[[0.0], [2.0]], [[1.0], [1.0]]])
+    return NumberLaw(mean, np.full((2, 2, 1), between), np.full((2, 2, 1), 0.25))
+
+
+def test_a_number_is_as_surprising_as_its_smaller_tail_is_small():
+    for outcome in (-3.0, 0.2, 1.1, 4.0):
+        below = BELIEF[0] @ norm.cdf(outcome, [0.0, 2.0], 0.5)
+        tail = 2 * min(below, 1 - below)
+        found = numbers().surprise(seen(outcome)).found[0]
+        assert found == pytest.approx(-np.log(tail), rel=1e-6)
+    assert numbers().surprise(seen(1e6)).found[0] == MOST_SURPRISE
+
+
+def test_surprise_at_numbers_of_the_law_itself_has_mean_one():
+    random = np.random.default_rng(0)
+    truth = random.random(40_000) < BELIEF[0, 1]
+    outcomes = 2.0 * truth + 0.5 * random.standard_normal(len(truth))
+    batch = Seen(
+        np.repeat(BELIEF, len(truth), axis=0),
+        np.zeros(len(truth), int),
+        outcomes[:, None],
+        np.zeros(len(truth)),
+        np.zeros((len(truth), 1)),
+    )
+    # An exponential variable: five standard errors err once in a million.
+    assert numbers().surprise(batch).found.mean() == pytest.approx(1.0, abs=0.025)
+
+
+def test_earlier_answers_move_what_is_expected_as_in_a_joint_gaussian():
+    law, past = numbers(between=0.5), np.array([0.6, 1.0, 0.2])
+    only = np.array([[1.0, 0.0]])
+    size = len(past) + 1
+    joint = 0.5 * np.ones((size, size)) + 0.25 * np.eye(size)
+    gain = joint[-1, :-1] @ np.linalg.inv(joint[:-1, :-1])
+    center, variance = gain @ past, joint[-1, -1] - gain @ joint[:-1, -1]
+    found = law.surprise(seen(2.0, belief=only, count=3.0, mean=past.mean()))
+    tail = 2 * norm.sf(2.0, center, np.sqrt(variance))
+    assert found.found[0] == pytest.approx(-np.log(tail), rel=1e-6)
+
+
+def test_a_symbol_is_as_surprising_as_all_that_are_no_more_probable():
+    table = np.array([[[0.8, 0.2, 0.0], [0.1, 0.5, 0.4]]] * 2)
+    law = SymbolLaw(np.array([[-1.0], [0.0], [1.0]]), table)
+    chances = BELIEF[0] @ table[0]
+    tails = [chances[chances <= chance + 1e-12].sum() for chance in chances]
+    scores = -np.log(tails)
+    for symbol, score in zip((-1.0, 0.0, 1.0), scores, strict=True):
+        found = law.surprise(seen(symbol))
+        assert found.found[0] == pytest.approx(score)
+        assert found.expected[0] == pytest.approx(chances @ scores)
+    assert law.surprise(seen(0.4)).found[0] == MOST_SURPRISE
+
+
+def test_what_was_expected_is_said_in_words():
+    assert numbers().expects(seen(50.0), SPEC) == "-1.3 to 3.3"
+    table = np.array([[[0.8, 0.2], [1.0, 0.0]]] * 2)
+    law = SymbolLaw(np.array([[0.0], [1.0]]), table)
+    sure = seen(1.0, belief=np.array([[0.0, 1.0]]))
+    assert law.expects(sure, SPEC) == "0"
+    assert law.expects(seen(1.0), SPEC) == "0 or 1"
+
+
+def test_laws_come_back_from_their_arrays():
+    for law in (numbers(), SymbolLaw(np.zeros((1, 1)), np.ones((2, 2, 1)))):
+        again = law_of(law.arrays())
+        assert type(again) is type(law)
+        for name, array in law.arrays().items():
+            np.testing.assert_array_equal(again.arrays()[name], array)

@@ -1,0 +1,128 @@
+"""The guard keeps quiet on the family, and speaks up on anything else."""
+
+import dataclasses
+import functools as ft
+
+import jax.random as jr
+import numpy as np
+import pytest
+
+from icpe.artifact import Artifact
+from icpe.artifact.guard import extremes
+from icpe.core.episode import StopReason
+from icpe.deploy import Session
+from icpe.evaluate.guard import GuardStage, count_alarms, measure_guard
+from icpe.families import BinarySearch, GaussianBandit
+from icpe.learn.config import TrainConfig
+from icpe.learn.fit import device_mesh
+from icpe.learn.learner import UniversalLearner
+from icpe.learn.survey import survey
+from icpe.theory.intervals import clopper_pearson_lower
+
+EPISODES = 1024
+
+
+@ft.cache
+def guarded(family) -> Artifact:
+    """An explorer that has only its tables, with a guard."""
+    config = TrainConfig(width=8, num_layers=1, num_heads=2)
+    learner = UniversalLearner(family, config, survey(family), device_mesh(config))
+    nets = learner.new_networks(key=jr.key(0))
+    artifact = Artifact(nets=nets, family=family, training={}, provenance={})
+    guard = measure_guard(artifact, episodes=EPISODES)
+    return dataclasses.replace(artifact, guard=guard)
+
+
+BANDIT = GaussianBandit(num_arms=3, horizon=12)
+SEARCH = BinarySearch(size=6)
+
+
+@pytest.mark.parametrize("family", [BANDIT, SEARCH], ids=["numbers", "symbols"])
+def test_few_sessions_of_the_family_itself_raise_an_alarm(family):
+    artifact = guarded(family)
+    assert artifact.guard is not None
+    assert artifact.guard.record["upper_bound"] <= 0.01
+    alarms = count_alarms(artifact, artifact.guard, EPISODES, seed=1)
+    # Each bound exceeds 1.2 % with probability below 1e-4 where the share is 1 %.
+    bounds = [clopper_pearson_lower(count, EPISODES, 0.9999) for count in alarms]
+    assert max(bounds) <= 0.012
+
+
+def session_with(change, budget=6, **options):
+    """A session of the bandit, whose rewards are changed before they are told."""
+    random = np.random.default_rng(5)
+    session = Session(guarded(BANDIT), budget=budget, **options)
+    while (query := session.ask()) is not None:
+        mean = (0.9, 0.5, 0.1)[query]
+        session.tell(query, change(mean + 0.5 * random.standard_normal()))
+        if session.alarm:
+            break
+    return session
+
+
+def test_other_units_are_noticed_at_once_and_said_in_words():
+    session = session_with(lambda reward: 50.0 + reward)
+    assert len(session.history) == 1 and session.alarm is not None
+    assert "this family expects" in session.alarm and "units" in session.alarm
+    session = session_with(lambda reward: 1e6 * reward)
+    assert len(session.history) == 1
+
+
+def test_sessions_of_the_family_are_left_in_peace():
+    session = session_with(lambda reward: reward)
+    assert session.alarm is None and session.stop_reason is StopReason.BUDGET
+
+
+def test_an_alarm_may_stop_the_session():
+    session = session_with(lambda reward: 50.0, on_alarm="stop")
+    assert session.stop_reason is StopReason.ALARM and session.ask() is None
+    assert "did not look like" in session.stop_reason.sentence
+
+
+def test_rewards_ten_times_as_large_are_noticed_by_the_third_query():
+    artifact = guarded(BANDIT)
+    assert artifact.guard is not None
+    stage = GuardStage(artifact, seed=2)
+    *_, chunks = stage.points("power", 512)
+    (played,) = chunks
+    found = extremes(
+        artifact.guard.law,
+        played.beliefs[:, :3],
+        played.queries[:, :3],
+        10.0 * played.outcomes[:, :3],
+        np.minimum(played.length, 3),
+    )
+    # Beliefs are those of the true rewards, which is all that this leaves out.
+    assert found.exceeds(artifact.guard.limits).mean() > 0.95
+
+
+def test_one_session_and_many_at_once_see_the_same():
+    artifact = guarded(BANDIT)
+    assert artifact.guard is not None
+    stage = GuardStage(artifact, seed=3)
+    *_, chunks = stage.points("same", 8)
+    (played,) = chunks
+    outcomes = played.outcomes * np.linspace(1.0, 4.0, 8)[:, None, None]
+    found = extremes(
+        artifact.guard.law, played.beliefs, played.queries, outcomes, played.length
+    ).exceeds(artifact.guard.limits)
+    for episode in range(8):
+        watch = artifact.guard.start(BANDIT.spec)
+        for step in range(played.length[episode]):
+            watch = watch.after(
+                played.beliefs[episode, step],
+                int(played.queries[episode, step]),
+                outcomes[episode, step],
+            )
+        assert (watch.alarm is not None) == found[episode]
+    assert found.any() and not found.all()
+
+
+def test_a_guard_survives_its_file(tmp_path):
+    artifact = guarded(SEARCH)
+    assert artifact.guard is not None
+    artifact.save(tmp_path / "explorer.safetensors")
+    again = Artifact.load(tmp_path / "explorer.safetensors").guard
+    assert again is not None and again.to_dict() == artifact.guard.to_dict()
+    for name, array in artifact.guard.law.arrays().items():
+        np.testing.assert_array_equal(again.law.arrays()[name], array)
