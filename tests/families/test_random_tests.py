@@ -1,5 +1,4 @@
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 import pytest
 import scipy.stats
@@ -8,6 +7,7 @@ from icpe.core.errors import InvalidParameterError
 from icpe.core.request import OperatingPoint
 from icpe.explorers.registry import make_explorer
 from icpe.families import RandomTests
+from icpe.families.finite import bayes_limits
 from icpe.play.rollout import rollout_chunks
 from icpe.testing import check_family
 
@@ -109,11 +109,35 @@ def test_the_limit_with_one_test_is_a_mixture_of_testing_and_guessing():
     family = RandomTests(num_conditions=2, num_tests=1, once=False, horizon=1)
     best = family.table[:, 0].max(axis=0).sum() / 2
     error_prob = 1 - (0.5 + best) / 2  # Halfway: every other time it takes the test.
-    limits = family.known_limits(error_prob, key=jr.key(0))
+    limits = bayes_limits(family, error_prob=error_prob)
     assert limits["bayes_mean_queries"] == pytest.approx(0.5, rel=1e-4)
-    impossible = family.known_limits((1 - best) / 2, key=jr.key(0))
+    impossible = bayes_limits(family, error_prob=(1 - best) / 2)
     assert impossible == {"bayes_mean_queries": None}
-    assert SMALL.known_limits(0.1, key=jr.key(0)) == {}
+    assert bayes_limits(family) == {}
+    assert bayes_limits(RandomTests(), error_prob=0.1) == {}
+
+
+@pytest.mark.parametrize("max_cost", [1, 3])
+def test_the_limit_of_tests_that_are_made_once_is_that_of_all_histories(max_cost):
+    family = RandomTests(num_conditions=3, num_tests=3, max_cost=max_cost, draw=2)
+    price, table = 0.02, family.table
+    costs = family.spec.costs or (1.0,) * 3
+
+    def best(joint, left):
+        """(value, accuracy, cost) over all histories, nothing merged."""
+        options = [(joint.max(), joint.max(), 0.0)]
+        for test in left:
+            after = [best(joint * table[:, test, r], left - {test}) for r in range(2)]
+            value, right, paid = np.sum(after, axis=0)
+            fee = costs[test] * joint.sum()
+            options.append((value - price * fee, right, paid + fee))
+        return max(options)
+
+    _, accuracy, cost = best(np.full(3, 1 / 3), frozenset(range(3)))
+    found = bayes_limits(family, price=price)
+    assert found["bayes_accuracy"] == pytest.approx(accuracy, abs=1e-6)
+    name = "bayes_mean_cost" if max_cost > 1 else "bayes_mean_queries"
+    assert found[name] == pytest.approx(cost, abs=1e-6)
 
 
 @pytest.mark.parametrize(

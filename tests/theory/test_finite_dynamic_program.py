@@ -4,7 +4,6 @@ import jax
 import numpy as np
 import pytest
 
-from icpe.core.episode import STOP
 from icpe.core.errors import InvalidParameterError
 from icpe.theory.finite_dynamic_program import (
     solve_budget,
@@ -65,47 +64,22 @@ def all_policies(seed, num_steps, can_stop, costs=(1.0, 1.0)):
     return grow(prior, num_steps)
 
 
-def play(seed, solution, num_steps):
-    """(accuracy, cost) of a policy by summing over all tasks and histories."""
-    prior, likelihood, hypotheses = tables(seed)
-
-    def follow(joint, counts):
-        choice = solution.policy[counts] if sum(counts) < num_steps else STOP
-        if choice == STOP:
-            return np.bincount(hypotheses, joint).max(), 0.0
-        correct, cost = 0.0, joint.sum()
-        for outcome in range(NUM_OUTCOMES):
-            cell = choice * NUM_OUTCOMES + outcome
-            after = tuple(n + (i == cell) for i, n in enumerate(counts))
-            more = follow(joint * likelihood[:, choice, outcome], after)
-            correct, cost = correct + more[0], cost + more[1]
-        return correct, cost
-
-    return follow(prior, (0,) * (NUM_QUERIES * NUM_OUTCOMES))
-
-
 @pytest.mark.parametrize(("seed", "num_steps"), FAMILIES)
-def test_greedy_policy_of_the_budget_program_beats_every_policy(seed, num_steps):
+def test_the_budget_program_is_as_good_as_the_best_policy(seed, num_steps):
     solution = solve_budget(model(seed), num_steps)
     best = all_policies(seed, num_steps, can_stop=False)[:, 0].max()
     assert solution.accuracy == pytest.approx(best, rel=1e-12)
     assert solution.mean_cost == pytest.approx(num_steps, rel=1e-12)
-    assert play(seed, solution, num_steps)[0] == pytest.approx(best, rel=1e-12)
-    for counts, values in solution.query_values.items():
-        chosen = solution.policy[counts]
-        assert values[chosen] == pytest.approx(values.max(), rel=1e-9)
 
 
 @pytest.mark.parametrize("price", [0.005, 0.03, 0.1, 1.0])
 @pytest.mark.parametrize(("seed", "num_steps"), FAMILIES)
-def test_greedy_policy_of_the_price_program_beats_every_policy(seed, num_steps, price):
+def test_the_price_program_is_as_good_as_the_best_policy(seed, num_steps, price):
     solution = solve_price(model(seed), price, num_steps)
     points = all_policies(seed, num_steps, can_stop=True)
     best = (points[:, 0] - price * points[:, 1]).max()
     value = solution.accuracy - price * solution.mean_cost
     assert value == pytest.approx(best, rel=1e-12)
-    played = play(seed, solution, num_steps)
-    assert played == pytest.approx((solution.accuracy, solution.mean_cost), rel=1e-12)
 
 
 def test_costs_of_queries_are_respected():
@@ -137,7 +111,6 @@ def test_dual_solution_is_the_cheapest_random_policy_that_meets_the_constraint(s
 def test_constraint_that_holds_without_a_query_costs_nothing():
     solution = solve_error_prob(model(0), 0.999, max_queries=2)
     assert solution.mean_cost == 0.0
-    assert list(solution.cheap.policy.values()) == [STOP]
 
 
 def test_constraint_that_cannot_be_met_is_refused():

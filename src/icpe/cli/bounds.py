@@ -1,4 +1,4 @@
-"""`icpe bounds`: what is known about the optimum of a family."""
+"""`icpe bounds`: what is known about the optimum of a family, or of one bandit."""
 
 import dataclasses
 from typing import Annotated
@@ -7,13 +7,19 @@ import tyro
 
 from icpe.cli.options import Seed, Settings
 
+_ERROR_PROB = 0.1
+_NUM_ARMS = "num_arms"
+
 
 @dataclasses.dataclass(frozen=True)
 class Args:
-    """Print what is known about the optimum of a family.
+    """Print what is known about the optimum of a family, or of one bandit.
 
     mean_queries and max_queries belong to the best explorer that never errs, where
-    they are known exactly.
+    they are known exactly. bayes_mean_queries is the exact optimum over the prior at
+    --error-prob or --price: of small finite families, whose dynamic program has at
+    most 4 million numbers (beliefs x queries x outcomes x tasks). With --means: the
+    characteristic time, lower bound and optimal proportions of one bandit.
     """
 
     family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
@@ -21,7 +27,17 @@ class Args:
     error_prob: Annotated[
         float | None, tyro.conf.arg(metavar="P", help_behavior_hint="")
     ] = None
-    """Error probability, for bounds that depend on it."""
+    """Error probability, for bounds that depend on it; with --means 0.1 if left
+    out."""
+    price: Annotated[
+        float | None, tyro.conf.arg(metavar="C", help_behavior_hint="")
+    ] = None
+    """Price of one unit of cost, in place of the error probability."""
+    means: Annotated[
+        tuple[float, ...],
+        tyro.conf.arg(metavar="MEAN [MEAN ...]", help_behavior_hint=""),
+    ] = ()
+    """The means of the arms of one bandit; their number is the number of arms."""
     json: bool = False
     """Print one line of JSON."""
     seed: Seed = 0
@@ -31,26 +47,37 @@ class Args:
 
 def run(args: Args) -> int:
     """Prints the bounds."""
-    from rich.table import Table
-
     from icpe.cli.families import build_family
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json
-    from icpe.evaluate.limits import is_every_task, limits
+    from icpe.evaluate.limits import limits
     from icpe.evaluate.report import family_record
     from icpe.families.registry import describe
 
     check_seed(args.seed)
+    if args.means:
+        return _one_bandit(args)
     family = build_family(args.family, args.settings)
     keep_compiled_programs()
-    known = limits(family, args.error_prob, seed=args.seed)
+    known = limits(family, args.error_prob, price=args.price, seed=args.seed)
     if args.json:
         record = {"family": family_record(family), "error_prob": args.error_prob}
+        if args.price is not None:
+            record["price"] = args.price
         print_json(record | known)
         return 0
     console = output()
     console.print(f"[bold]{describe(family)}[/]")
+    _print_known(console, known)
+    return 0
+
+
+def _print_known(console, known) -> None:
+    from rich.table import Table
+
+    from icpe.evaluate.limits import is_every_task
+
     table = Table.grid(padding=(0, 2))
     for name, value in known.items():
         if not is_every_task(name):
@@ -71,7 +98,61 @@ def run(args: Args) -> int:
         for name, value in others:
             table.add_row(*_shown(name, value, absent="infinite"))
         console.print(table)
+
+
+def _one_bandit(args: Args) -> int:
+    """Prints what one bandit asks of methods that are correct on every one."""
+    from rich.table import Table
+
+    from icpe.cli.families import build_family
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.cli.terminal import output, print_json
+    from icpe.core.errors import InvalidParameterError, OperatingPointError
+    from icpe.evaluate.limits import instance_limits
+    from icpe.evaluate.report import family_record
+    from icpe.families.registry import describe, parameter_fields
+
+    if len(args.means) < 2:
+        raise InvalidParameterError(
+            f"--means must be at least two numbers, one for each arm; got "
+            f"{_numbers(args.means)}."
+        )
+    if args.price is not None:
+        raise OperatingPointError(
+            f"--price {args.price} has no meaning with --means; give --error-prob."
+        )
+    settings = dict(args.settings)
+    if _NUM_ARMS in parameter_fields(args.family):
+        settings.setdefault(_NUM_ARMS, str(len(args.means)))
+    family = build_family(args.family, settings)
+    keep_compiled_programs()
+    error_prob = _ERROR_PROB if args.error_prob is None else args.error_prob
+    found = instance_limits(family, args.means, error_prob)
+    if args.json:
+        print_json({"family": family_record(family)} | dataclasses.asdict(found))
+        return 0
+    console = output()
+    console.print(f"[bold]{describe(family)}[/]")
+    table = Table.grid(padding=(0, 2))
+    table.add_row("means", _numbers(found.means))
+    table.add_row("best", family.spec.hypothesis_name(found.best))
+    table.add_row("characteristic time", f"{found.characteristic_time:.6g}")
+    table.add_row("optimal proportions", _numbers(found.optimal_proportions))
+    table.add_row(
+        "mean queries at least",
+        f"{found.correct_on_every_task_mean_queries:.6g}  "
+        f"(error probability {error_prob:g})",
+    )
+    console.print(table)
+    console.print(
+        "\nFor methods that are correct on every bandit with such rewards; an explorer "
+        "that knows more, such as a prior or a minimum gap, may need fewer queries."
+    )
     return 0
+
+
+def _numbers(values) -> str:
+    return "  ".join(f"{value:.4g}" for value in values)
 
 
 def _shown(

@@ -2,6 +2,7 @@
 
 import functools as ft
 import math
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
@@ -30,7 +31,6 @@ from icpe.families.bandit.bounds import sample_tasks, time_bounds
 from icpe.families.bandit.family import AbstractBandit, gap_difficulty
 from icpe.families.bandit.rewards import Means, arm_names
 from icpe.theory.bernoulli_best_arm import bernoulli_best_arm_log_posterior
-from icpe.theory.characteristic_time import bernoulli_characteristic_time
 
 _LOWEST_ACCEPTANCE = 1e-3
 _LARGEST_PLAIN_BATCH = 100
@@ -153,16 +153,23 @@ class BernoulliBandit(AbstractBandit):
     def known_limits(self, error_prob: float | None, *, key: PRNGKey) -> Limits:
         """The characteristic time in queries, each of which shows a whole batch."""
         rates = sample_tasks(self, key)
-        times = jax.vmap(lambda rates: bernoulli_characteristic_time(rates).time)(rates)
-        return time_bounds(
-            times / self.batch_size, error_prob, finite_mean=self.min_gap > 0
-        )
+        arms = self.arms()
+        times = jax.vmap(lambda rates: arms.characteristic_time(rates).time)(rates)
+        return time_bounds(times, error_prob, finite_mean=self.min_gap > 0)
 
     def task_difficulty(self) -> Difficulty:
         return gap_difficulty()
 
     def arms(self) -> BernoulliArms:
         return BernoulliArms(self.num_arms, self.batch_size)
+
+    def check_means(self, means: Sequence[float]) -> None:
+        for mean in means:
+            if not 0.0 < mean < 1.0:
+                raise InvalidParameterError(
+                    "means are success rates and must lie strictly between 0 and 1; "
+                    f"got {mean:g}."
+                )
 
     def reward_noise(
         self, first_outcome: Float[Array, "outcome"]

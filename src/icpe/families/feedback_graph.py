@@ -1,5 +1,6 @@
 """Bandits on feedback graphs: pulling an arm may reveal the rewards of others."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -25,7 +26,6 @@ from icpe.families.bandit.arms import GraphArms
 from icpe.families.bandit.bounds import sample_tasks, time_bounds
 from icpe.families.bandit.family import AbstractBandit, gap_difficulty
 from icpe.families.bandit.rewards import Means, RewardSums, arm_names
-from icpe.theory.feedback_graph_time import feedback_graph_time
 from icpe.theory.gaussian_gap import best_arm_log_posterior, nodes_needed
 from icpe.theory.one_best import one_best_information_gains, one_best_log_posterior
 
@@ -175,13 +175,11 @@ class FeedbackGraph(AbstractBandit):
     def known_limits(self, error_prob: float | None, *, key: PRNGKey) -> Limits:
         """The characteristic time of the graph; exact where there are only K tasks."""
         few = self.prior == "one-best"
+        arms = self.arms()
         means = _LOW + (_HIGH - _LOW) * jnp.eye(self.num_arms)
         if not few:
             means = sample_tasks(self, key)
-        graph = jnp.asarray(self.graph, means.dtype)
-        times = jax.vmap(
-            lambda means: feedback_graph_time(means, graph, self.noise).time
-        )(means)
+        times = jax.vmap(lambda means: arms.characteristic_time(means).time)(means)
         return time_bounds(times, error_prob, finite_mean=few, exact=few)
 
     def task_difficulty(self) -> Difficulty:
@@ -189,7 +187,11 @@ class FeedbackGraph(AbstractBandit):
 
     def arms(self) -> GraphArms:
         edges = tuple(tuple(row) for row in self.graph.tolist())
-        return GraphArms(self.num_arms, self.noise, edges)
+        return GraphArms(self.num_arms, float(self.noise), edges)
+
+    def check_means(self, means: Sequence[float]) -> None:
+        for mean in means:
+            check_between("means", mean, 0.0, 1.0)
 
 
 class GraphMeansBelief(AbstractBelief):

@@ -1,28 +1,29 @@
 """Families with finitely many tasks and outcomes: a table says everything."""
 
 import abc
-import math
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index
 from icpe.core.belief import AbstractPredictiveBelief
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import AbstractTaskFamily, Limits
-from icpe.theory.finite_dynamic_program import solve_error_prob
+from icpe.core.likelihood import outcome_table
+from icpe.core.simulate import reveals_something
+from icpe.theory.belief_graph import MOST_NUMBERS, TooManyBeliefsError
+from icpe.theory.finite_dynamic_program import solve_error_prob, solve_price
 from icpe.theory.finite_model import (
     FiniteModel,
     LogWeights,
+    finite_model,
     hypothesis_log_posterior,
     information_gains,
     update,
 )
-
-_MOST_STATES = 20_000
-"""Larger dynamic programs take longer than a table of limits should."""
 
 
 class FiniteModelBelief(AbstractPredictiveBelief):
@@ -63,23 +64,54 @@ class AbstractFiniteFamily(AbstractTaskFamily):
         """The exact posterior by the table of the model."""
 
 
-def bayes_limit(
-    model: FiniteModel, horizon: int, costs: tuple[float, ...], error_prob: float | None
+def bayes_limits(
+    family: AbstractTaskFamily,
+    *,
+    error_prob: float | None = None,
+    price: float | None = None,
 ) -> Limits:
-    """The least mean cost over the prior, where the exact program fits.
+    """The exact optimum over the prior at an error probability or a price.
 
-    Without costs it is called `bayes_mean_queries`.
-
-    Raises:
-        InvalidParameterError: no policy errs so rarely within the horizon.
+    Empty unless the family is a finite model, or has a `log_likelihood` and few
+    outcomes, and its dynamic program fits (`icpe.theory.belief_graph.MOST_NUMBERS`).
+    `bayes_mean_queries`, or `bayes_mean_cost` where queries have costs, is None where
+    no explorer errs so rarely within the horizon. At a price, `bayes_accuracy` stands
+    beside it.
     """
-    _, num_queries, num_outcomes = model.log_likelihood.shape
-    num_states = math.comb(num_queries * num_outcomes + horizon, horizon)
-    if error_prob is None or num_states > _MOST_STATES:
+    spec = family.spec
+    if (error_prob is None and price is None) or (model := model_of(family)) is None:
         return {}
-    name = "bayes_mean_cost" if costs else "bayes_mean_queries"
+    name = "bayes_mean_cost" if spec.costs else "bayes_mean_queries"
+    rest = (spec.horizon, spec.costs or None)
     try:
-        solution = solve_error_prob(model, error_prob, horizon, costs or None)
+        if price is not None:
+            best = solve_price(model, price, *rest, ask_once=spec.ask_once)
+            return {"bayes_accuracy": best.accuracy, name: best.mean_cost}
+        assert error_prob is not None
+        cheapest = solve_error_prob(model, error_prob, *rest, ask_once=spec.ask_once)
+        return {name: cheapest.mean_cost}
+    except TooManyBeliefsError:
+        return {}
     except InvalidParameterError:
         return {name: None}
-    return {name: solution.mean_cost}
+
+
+def model_of(family: AbstractTaskFamily) -> FiniteModel | None:
+    """The family as a finite model, None where it is none or far too large.
+
+    Where only the family can end an episode, or a mask or the first outcome depends
+    on the task, a table does not say everything.
+    """
+    spec = family.spec
+    first_answers = spec.num_queries * spec.num_queries * spec.num_hypotheses
+    if first_answers > MOST_NUMBERS or not spec.can_stop or spec.masks_queries:
+        return None
+    if isinstance(family, AbstractFiniteFamily):
+        return family.finite_belief().model
+    if reveals_something(family) or (table := outcome_table(family)) is None:
+        return None
+    likelihood = np.asarray(table.probability, float)
+    prior = np.exp(np.asarray(family.log_prior(), float))
+    return finite_model(
+        prior / prior.sum(), likelihood / likelihood.sum(axis=2, keepdims=True)
+    )

@@ -1,5 +1,7 @@
 """Best-arm identification with Gaussian rewards and a minimum gap."""
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
@@ -159,7 +161,17 @@ class GaussianBandit(AbstractBandit):
         return gap_difficulty()
 
     def arms(self) -> GaussianArms:
-        return GaussianArms(self.num_arms, self.noise)
+        return GaussianArms(self.num_arms, float(self.noise))
+
+    def check_means(self, means: Sequence[float]) -> None:
+        mean_range = self.max_mean or 0.4 * len(means)
+        for mean in means:
+            if not 0.0 <= mean <= mean_range:
+                raise InvalidParameterError(
+                    f"means must lie between 0 and max_mean = {mean_range:g}; got "
+                    f"{mean:g}; set a larger max_mean, or add one number to all "
+                    "means, which changes no bound."
+                )
 
     def reward_noise(
         self, first_outcome: Float[Array, "outcome"]

@@ -10,14 +10,13 @@ from jaxtyping import Array, Float, Int
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.checks import check_at_least, check_between, check_seed
 from icpe.core.family import (
-    Limits,
     StepResult,
     parameter,
     plain_reset,
     plain_step,
 )
 from icpe.core.spec import TaskSpec
-from icpe.families.finite import AbstractFiniteFamily, FiniteModelBelief, bayes_limit
+from icpe.families.finite import AbstractFiniteFamily, FiniteModelBelief
 from icpe.theory.finite_model import finite_model
 
 
@@ -123,15 +122,6 @@ class RandomTests(AbstractFiniteFamily):
         """A task for each condition."""
         uniform = np.full(self.num_conditions, 1.0 / self.num_conditions)
         return FiniteModelBelief(finite_model(uniform, self.table))
-
-    def known_limits(self, error_prob: float | None, *, key: PRNGKey) -> Limits:
-        """The Bayes optimum of small tables of repeatable tests."""
-        if self.once:
-            return {}
-        spec = self.spec
-        return bayes_limit(
-            self.finite_belief().model, spec.horizon, spec.costs, error_prob
-        )
 
 
 def _numbered(word: str, number: int) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools as ft
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 import jax.random as jr
@@ -130,6 +131,9 @@ class ShiftedGaussianBandit(AbstractBandit):
 
     def arms(self) -> GaussianArms:
         return self.plain.arms()
+
+    def check_means(self, means: Sequence[float]) -> None:
+        self.plain.check_means(means)
 
     def reward_noise(
         self, first_outcome: Float[Array, "outcome"]

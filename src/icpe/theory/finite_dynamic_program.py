@@ -1,45 +1,36 @@
 """Exact optimal policies of small finite models, in both regimes.
 
-Backward induction over the counts of outcomes, which are a sufficient statistic. The
-paper proves that the greedy policy of the optimal Q-function attains this optimum
-(appendix, propositions on the optimal policy in the fixed-budget and in the
-fixed-confidence setting; price = 1 / lambda). No policy, random or not, does better on
-average over the prior.
+Backward induction over the beliefs that some sequence of queries can reach
+(`icpe.theory.belief_graph`). The paper proves that the greedy policy of the optimal
+Q-function attains this optimum (appendix, propositions on the optimal policy in the
+fixed-budget and in the fixed-confidence setting; price = 1 / lambda). No policy, random
+or not, does better on average over the prior.
 """
 
 import dataclasses
-import functools as ft
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from icpe.core.checks import check_at_least, check_positive
-from icpe.core.episode import STOP
 from icpe.core.errors import InvalidParameterError
+from icpe.theory.belief_graph import BeliefGraph, grow
 from icpe.theory.finite_model import FiniteModel
 
-Counts = tuple[int, ...]
-
-_MAX_STATES = 1_000_000
 _TOLERANCE = 1e-12
+_SETTLED = 1e-14
+_PRICE_FACTOR = 4.0
+_FIRST_PRICE = 1e-3
 
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """An optimal policy and what it attains.
-
-    `policy` maps the counts of outcomes, flattened over queries then outcomes, to the
-    query to make next, or to `STOP`. `query_values` maps them to the optimal Q-value of
-    each query. Both hold what any sequence of queries can reach before the last step.
-    """
+    """What an optimal policy attains on average over the prior."""
 
     accuracy: float
     mean_cost: float
-    policy: dict[Counts, int]
-    query_values: dict[Counts, Float[np.ndarray, "queries"]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,10 +64,14 @@ def solve_budget(model: FiniteModel, budget: int) -> Solution:
     """Maximizes P(correct) after exactly `budget` queries.
 
     Raises:
-        InvalidParameterError: the budget is not positive or the program too large.
+        InvalidParameterError: the budget is not positive.
+        TooManyBeliefsError: the program is too large.
     """
     check_at_least("budget", budget, 1)
-    return _solve(model, price=0.0, max_queries=budget, costs=None, can_stop=False)
+    graph = grow(model, budget, sure_enough=0.0)
+    each = np.ones(graph.num_queries)
+    accuracy = _optimum(graph, 0.0, budget, each).accuracy
+    return Solution(accuracy, float(budget))
 
 
 def solve_price(
@@ -84,17 +79,30 @@ def solve_price(
     price: float,
     max_queries: int,
     costs: Sequence[float] | None = None,
+    *,
+    ask_once: bool = False,
 ) -> Solution:
     """Maximizes P(correct) - price * E[cost] with at most `max_queries` queries.
 
-    Among equally good policies the one of smallest cost is chosen.
+    It stops where going on is not better.
+
+    Args:
+        model: the tasks.
+        price: of one unit of cost.
+        max_queries: most queries of an episode.
+        costs: of each query; 1 each if None.
+        ask_once: whether each query can be made once.
 
     Raises:
-        InvalidParameterError: a number is not positive or the program too large.
+        InvalidParameterError: a number is not positive.
+        TooManyBeliefsError: the program is too large.
     """
     check_positive("price", price)
     check_at_least("max_queries", max_queries, 1)
-    return _solve(model, price, max_queries, costs, can_stop=True)
+    each = _each_cost(model, costs)
+    # A belief whose doubt is not worth the cheapest query is one to stop at.
+    graph = grow(model, max_queries, float(price) * each.min(), ask_once=ask_once)
+    return _optimum(graph, float(price), max_queries, each)
 
 
 def solve_error_prob(
@@ -102,6 +110,8 @@ def solve_error_prob(
     error_prob: float,
     max_queries: int,
     costs: Sequence[float] | None = None,
+    *,
+    ask_once: bool = False,
 ) -> FixedConfidenceSolution:
     """Minimizes E[cost] subject to P(error) <= error_prob.
 
@@ -112,164 +122,127 @@ def solve_error_prob(
 
     Raises:
         InvalidParameterError: no policy errs so rarely with so few queries.
+        TooManyBeliefsError: the program is too large.
     """
     check_at_least("max_queries", max_queries, 1)
     target = 1.0 - error_prob
-    accurate = _solve(model, 0.0, max_queries, costs, can_stop=True)
-    cheap = _stop_at_once(model)
-    if accurate.accuracy < target - _TOLERANCE:
-        raise InvalidParameterError(
-            f"error_prob must be at least {1.0 - accurate.accuracy:.6g}, what the best "
-            f"policy reaches with max_queries={max_queries}; got {error_prob}."
-        )
+    each = _each_cost(model, costs)
+    cheap = Solution(float(grow(model, 0, sure_enough=1.0).sure[0]), 0.0)
     if cheap.accuracy >= target:
         return FixedConfidenceSolution(math.inf, cheap, cheap, 0.0)
+    graph, accurate = _accurate_enough(model, error_prob, max_queries, each, ask_once)
     while True:
         rise = accurate.accuracy - cheap.accuracy
         price = rise / (accurate.mean_cost - cheap.mean_cost)
-        middle = _solve(model, price, max_queries, costs, can_stop=True)
+        middle = _optimum(graph, price, max_queries, each)
         gain = (middle.accuracy - cheap.accuracy) - price * (
             middle.mean_cost - cheap.mean_cost
         )
         if gain <= 10 * _TOLERANCE:
             share = min(1.0, (target - cheap.accuracy) / rise)
             return FixedConfidenceSolution(price, cheap, accurate, share)
-        if middle.accuracy >= target:
+        if middle.accuracy >= target - _TOLERANCE:
             accurate = middle
         else:
             cheap = middle
 
 
-class _Value(NamedTuple):
-    """Expectations from some counts on, times the probability of their sequence."""
-
-    weight: float
-    correct: float
-    cost: float
-
-    def at(self, price: float) -> float:
-        return self.correct - price * self.cost
-
-
-def _stop_at_once(model: FiniteModel) -> Solution:
-    tables = _Tables.of(model, max_queries=0, costs=None)
-    accuracy = float(tables.by_hypothesis(tables.prior).max())
-    return Solution(accuracy, 0.0, {tables.no_counts: STOP}, {})
-
-
-def _solve(
+def _accurate_enough(
     model: FiniteModel,
+    error_prob: float,
+    max_queries: int,
+    costs: Float[np.ndarray, "queries"],
+    ask_once: bool,
+) -> tuple[BeliefGraph, Solution]:
+    """A graph for some price at which the optimum errs rarely enough.
+
+    It serves every larger price too. A graph that holds all reachable beliefs serves
+    the price 0, whose optimum is the most accurate policy.
+    """
+    price = error_prob / 2 or _FIRST_PRICE
+    while True:
+        graph = grow(model, max_queries, price * costs.min(), ask_once=ask_once)
+        if graph.is_complete:
+            price = 0.0
+        solution = _optimum(graph, price, max_queries, costs)
+        if solution.accuracy >= 1.0 - error_prob - _TOLERANCE:
+            return graph, solution
+        if graph.is_complete:
+            raise InvalidParameterError(
+                f"error_prob must be at least {1.0 - solution.accuracy:.6g}, what the "
+                f"best policy reaches with max_queries={max_queries}; got {error_prob}."
+            )
+        price /= _PRICE_FACTOR
+
+
+def _optimum(
+    graph: BeliefGraph,
     price: float,
     max_queries: int,
-    costs: Sequence[float] | None,
-    can_stop: bool,
+    costs: Float[np.ndarray, "queries"],
 ) -> Solution:
-    price = float(price)
-    tables = _Tables.of(model, max_queries, costs)
-    policy: dict[Counts, int] = {}
-    query_values: dict[Counts, np.ndarray] = {}
-
-    @ft.cache
-    def solve(counts: Counts) -> _Value:
-        joint = tables.joint(counts)
-        weight = float(joint.sum())
-        stopped = _Value(weight, float(tables.by_hypothesis(joint).max()), 0.0)
-        if sum(counts) == max_queries or weight == 0.0:
-            return stopped
-        options = [
-            _sum(tables.costs[query], weight, map(solve, children))
-            for query, children in enumerate(tables.children(counts))
-        ]
-        query_values[counts] = np.array([o.at(price) for o in options]) / weight
-        best, choice = (stopped, STOP) if can_stop else (options[0], 0)
-        for query, option in enumerate(options):
-            if _is_better(option, best, price):
-                best, choice = option, query
-        policy[counts] = choice
-        return best
-
-    root = solve(tables.no_counts)
-    return Solution(root.correct, root.cost, policy, query_values)
+    """The optimum at the prior: values backwards, then what their policy attains."""
+    values = _values(graph, price, max_queries, costs)
+    weight = np.zeros_like(graph.sure)
+    weight[0] = 1.0
+    accuracy = mean_cost = 0.0
+    for steps_left in range(max_queries, 0, -1):
+        here = np.flatnonzero((weight > 0) & (graph.row >= 0))
+        later = values[min(steps_left, len(values)) - 1]
+        asked = _of_queries(graph, graph.row[here], later, price * costs)
+        goes_on = asked.max(axis=1) > graph.sure[here] + _TOLERANCE
+        here, query = here[goes_on], asked[goes_on].argmax(axis=1)
+        row, moving = graph.row[here], weight[here]
+        weight[here] = 0.0
+        accuracy += float(weight @ graph.sure)
+        mean_cost += float(moving @ costs[query])
+        flow = moving[:, None] * graph.probability[row, query]
+        weight = np.bincount(graph.child[row, query].ravel(), flow.ravel(), len(weight))
+    accuracy += float(weight @ graph.sure)
+    return Solution(accuracy, mean_cost)
 
 
-def _is_better(new: _Value, old: _Value, price: float) -> bool:
-    """A larger value, or the same at a smaller cost."""
-    margin = _TOLERANCE * new.weight
-    gain = new.at(price) - old.at(price)
-    return gain > margin or (gain > -margin and new.cost < old.cost - margin)
+def _values(
+    graph: BeliefGraph,
+    price: float,
+    max_queries: int,
+    costs: Float[np.ndarray, "queries"],
+) -> list[Float[np.ndarray, "beliefs"]]:
+    """The value of each belief with 0, 1, .. steps left, until it settles."""
+    values = [graph.sure]
+    for steps_left in range(1, max_queries + 1):
+        number = graph.num_asking(max_queries - steps_left)
+        rows, beliefs = slice(number), graph.asks[:number]
+        best = _of_queries(graph, rows, values[-1], price * costs).max(axis=1)
+        new = values[-1].copy()
+        new[beliefs] = np.maximum(graph.sure[beliefs], best)
+        moved = np.abs(new - values[-1]).max(initial=0.0)
+        values.append(new)
+        if moved <= _SETTLED:
+            break
+    return values
 
 
-def _sum(cost: float, weight: float, values) -> _Value:
-    values = list(values)
-    return _Value(
-        weight,
-        sum(value.correct for value in values),
-        cost * weight + sum(value.cost for value in values),
-    )
+def _of_queries(
+    graph: BeliefGraph,
+    rows: Int[np.ndarray, "some"] | slice,
+    later: Float[np.ndarray, "beliefs"],
+    fees: Float[np.ndarray, "queries"],
+) -> Float[np.ndarray, "some queries"]:
+    """The value of each query, given the values of the beliefs after it."""
+    after = later[graph.child[rows]]
+    values = np.einsum("bqo,bqo->bq", graph.probability[rows], after) - fees
+    return np.where(graph.allowed[rows], values, -np.inf)
 
 
-class _Tables(NamedTuple):
-    """The model as plain arrays, with what the induction asks of it."""
-
-    prior: np.ndarray
-    likelihood: np.ndarray
-    hypotheses: np.ndarray
-    costs: Sequence[float]
-
-    @staticmethod
-    def of(
-        model: FiniteModel, max_queries: int, costs: Sequence[float] | None
-    ) -> "_Tables":
-        likelihood = np.exp(np.asarray(model.log_likelihood, float))
-        _, num_queries, num_outcomes = likelihood.shape
-        num_cells = num_queries * num_outcomes
-        num_states = math.comb(num_cells + max_queries, max_queries)
-        if num_states > _MAX_STATES:
-            raise InvalidParameterError(
-                f"The dynamic program may have at most {_MAX_STATES} states; "
-                f"{num_queries} queries with {num_outcomes} outcomes and {max_queries} "
-                f"steps have {num_states}; ask for fewer steps."
-            )
-        each = [1.0] * num_queries if costs is None else [float(c) for c in costs]
-        if len(each) != num_queries or min(each) <= 0:
-            raise InvalidParameterError(
-                f"costs must be {num_queries} positive numbers, one for each query; "
-                f"got {each}."
-            )
-        return _Tables(
-            np.exp(np.asarray(model.log_prior, float)),
-            likelihood,
-            np.asarray(model.hypotheses),
-            each,
+def _each_cost(
+    model: FiniteModel, costs: Sequence[float] | None
+) -> Float[np.ndarray, "queries"]:
+    num_queries = model.log_likelihood.shape[1]
+    each = np.ones(num_queries) if costs is None else np.array(costs, float)
+    if len(each) != num_queries or each.min() <= 0:
+        raise InvalidParameterError(
+            f"costs must be {num_queries} positive numbers, one for each query; "
+            f"got {each.tolist()}."
         )
-
-    @property
-    def num_queries(self) -> int:
-        return self.likelihood.shape[1]
-
-    @property
-    def num_outcomes(self) -> int:
-        return self.likelihood.shape[2]
-
-    @property
-    def no_counts(self) -> Counts:
-        return (0,) * (self.num_queries * self.num_outcomes)
-
-    def joint(self, counts: Counts) -> np.ndarray:
-        """Probability of each task together with one sequence of these counts."""
-        shape = self.likelihood.shape[1:]
-        powers = self.likelihood ** np.reshape(counts, shape)
-        return self.prior * powers.prod(axis=(1, 2))
-
-    def by_hypothesis(self, joint: np.ndarray) -> np.ndarray:
-        return np.bincount(self.hypotheses, joint)
-
-    def children(self, counts: Counts) -> list[list[Counts]]:
-        """The counts after each outcome of each query."""
-        return [
-            [
-                (*counts[:cell], counts[cell] + 1, *counts[cell + 1 :])
-                for cell in range(q * self.num_outcomes, (q + 1) * self.num_outcomes)
-            ]
-            for q in range(self.num_queries)
-        ]
+    return each

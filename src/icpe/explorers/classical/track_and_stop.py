@@ -61,7 +61,9 @@ class Tracking(AbstractSamplingRule):
         """Adds the proportions for the new sample means."""
         if memory is None:
             return None
-        return memory + mixed_with_uniform(self.arms.proportions(seen), seen)
+        return memory + mixed_with_uniform(
+            self.arms.characteristic_time(seen.means).proportions, seen
+        )
 
     def preferences(
         self, memory: Float[Array, "queries"] | None, seen: Seen, *, key: PRNGKey
@@ -70,7 +72,10 @@ class Tracking(AbstractSamplingRule):
         pulls = seen.pulls.astype(seen.sums.dtype)
         if memory is not None:
             return untried_first(memory - pulls, seen)
-        behind = jnp.sum(pulls) * self.arms.proportions(seen) - pulls
+        behind = (
+            jnp.sum(pulls) * self.arms.characteristic_time(seen.means).proportions
+            - pulls
+        )
         return untried_first(forced_first(behind, pulls), seen)
 
 

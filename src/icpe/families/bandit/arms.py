@@ -13,13 +13,15 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import Index, Scalar
-from icpe.families.bandit.rewards import RewardSums
+from icpe.families.bandit.rewards import Means, RewardSums
 from icpe.theory.characteristic_time import (
+    CharacteristicTime,
     bernoulli_characteristic_time,
     bernoulli_evidence,
     gaussian_characteristic_time,
     gaussian_evidence,
 )
+from icpe.theory.feedback_graph_time import feedback_graph_time
 from icpe.theory.thresholds import bernoulli_threshold, gaussian_threshold
 
 
@@ -87,6 +89,10 @@ class AbstractArms(eqx.Module):
     ) -> Float[Array, "arms"] | Scalar:
         """Evidence against each rival that is provably enough."""
 
+    @abc.abstractmethod
+    def characteristic_time(self, means: Means) -> CharacteristicTime:
+        """T* in queries, and the optimal proportions of queries, of given means."""
+
 
 class GaussianArms(AbstractArms):
     """Gaussian rewards of one known noise."""
@@ -110,9 +116,8 @@ class GaussianArms(AbstractArms):
         own = jnp.broadcast_to(seen.counts[seen.leader], seen.counts.shape)
         return gaussian_threshold(own, seen.counts, self.num_arms, error_prob)
 
-    def proportions(self, seen: Seen) -> Float[Array, "arms"]:
-        """Optimal proportions of pulls for the sample means."""
-        return gaussian_characteristic_time(seen.means, self.noise).proportions
+    def characteristic_time(self, means: Means) -> CharacteristicTime:
+        return gaussian_characteristic_time(means, self.noise)
 
 
 class BernoulliArms(AbstractArms):
@@ -137,9 +142,10 @@ class BernoulliArms(AbstractArms):
         """Garivier and Kaufmann 2016, Theorem 10."""
         return bernoulli_threshold(self.time(seen), self.num_arms, error_prob)
 
-    def proportions(self, seen: Seen) -> Float[Array, "arms"]:
-        """Optimal proportions of queries for the sample rates."""
-        return bernoulli_characteristic_time(seen.means).proportions
+    def characteristic_time(self, means: Means) -> CharacteristicTime:
+        """A query shows a whole batch."""
+        one = bernoulli_characteristic_time(means)
+        return CharacteristicTime(one.time / self.batch_size, one.proportions)
 
 
 class GraphArms(AbstractArms):
@@ -168,6 +174,10 @@ class GraphArms(AbstractArms):
         """As for Gaussian arms: how a reward came to be seen does not matter."""
         own = jnp.broadcast_to(seen.counts[seen.leader], seen.counts.shape)
         return gaussian_threshold(own, seen.counts, self.num_arms, error_prob)
+
+    def characteristic_time(self, means: Means) -> CharacteristicTime:
+        graph = jnp.asarray(self.graph, means.dtype)
+        return feedback_graph_time(means, graph, self.noise)
 
 
 PlainArms = GaussianArms | BernoulliArms

@@ -1,9 +1,13 @@
 """The contract of a bandit: a family whose outcomes are rewards of arms."""
 
+import math
+from collections.abc import Sequence
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from icpe.core.arrays import Scalar
+from icpe.core.errors import InvalidParameterError
 from icpe.core.family import AbstractTaskFamily, Difficulty
 from icpe.families.bandit.arms import AbstractArms
 from icpe.families.bandit.rewards import Means
@@ -27,6 +31,16 @@ class AbstractBandit(AbstractTaskFamily):
         None where the first entry of an outcome is not the reward of the arm pulled.
         """
         return None
+
+    def check_means(self, means: Sequence[float]) -> None:
+        """Raises one sentence unless arms of the family can have these means.
+
+        A lead of the best arm that the prior excludes is allowed: it is a fact about
+        the prior, not about the arms.
+        """
+        for mean in means:
+            if not math.isfinite(mean):
+                raise InvalidParameterError(f"means must be finite; got {mean}.")
 
 
 def gap_difficulty() -> Difficulty:
