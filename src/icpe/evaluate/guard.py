@@ -109,12 +109,21 @@ def count_alarms(artifact: Artifact, guard: Guard, episodes: int, *, seed: int):
 
 
 class GuardStage:
-    """Where the episodes are played, the same operating points for every set."""
+    """Where the episodes are played, the same operating points for every set.
 
-    def __init__(self, artifact: Artifact, seed: int):
+    Args:
+        artifact: the explorer.
+        seed: of the episodes.
+        family: what it is put to; its own family if None.
+    """
+
+    def __init__(
+        self, artifact: Artifact, seed: int, family: AbstractTaskFamily | None = None
+    ):
         nets = artifact.nets
         assert isinstance(nets, ExplorerNets)
-        self._nets, self._family = nets, artifact.family.with_data()
+        self._nets = nets
+        self._family = (artifact.family if family is None else family).with_data()
         self._key = jr.fold_in(jr.key(seed), _STREAM)
         self.spec = artifact.family.spec
         horizon = self.spec.horizon
@@ -192,12 +201,14 @@ def _count(stage: GuardStage, episodes: int) -> AbstractOutcomeLaw:
             outcomes.append(played.outcomes[made])
             hypotheses.append(np.repeat(played.hypothesis, played.length))
             lengths.append(played.length)
-    found = [np.concatenate(part) for part in (queries, hypotheses, outcomes)]
-    length = np.concatenate(lengths)
-    symbols = distinct_outcomes(found[2])
+    asked, truth, answers, length = map(
+        np.concatenate, (queries, hypotheses, outcomes, lengths)
+    )
+    symbols = distinct_outcomes(answers)
     if symbols is not None:
-        return _symbol_law(stage.spec, *found, symbols)
-    return _number_law(stage.spec, *found, np.repeat(np.arange(len(length)), length))
+        return _symbol_law(stage.spec, asked, truth, answers, symbols)
+    episode = np.repeat(np.arange(len(length)), length)
+    return _number_law(stage.spec, asked, truth, answers, episode)
 
 
 def _groups(spec: TaskSpec, queries, hypotheses, size: int):
