@@ -152,11 +152,16 @@ def _certificate(document: Mapping[str, Any], card: Card) -> str:
         if it["certified"] and it["error_prob"] == card.certified_error_prob
     )
     right = certificate["bound_successes"] / certificate["episodes"]
+    if "test" in certificate:
+        most = max(test["episodes"] for test in certificate["ladder"])
+        shown = f"up to {most} episodes at each price. In {certificate['episodes']}"
+    else:
+        shown = f"{certificate['episodes']} episodes for each test. In as many"
     return (
         f"**Certificate.** At price {certificate['price']:.4g} it errs with "
         f"probability at most {certificate['error_prob']:g}, on average over the "
         f"family, shown with confidence {certificate['confidence']:g} by "
-        f"{certificate['episodes']} episodes for each test. In as many separate "
+        f"{shown} separate "
         f"episodes its accuracy was {right:.4f}, by these alone at least "
         f"{floored(certificate['lower_bound'])}, with "
         f"{certificate['mean_queries']:.3f} queries on average."

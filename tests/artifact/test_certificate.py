@@ -6,7 +6,7 @@ import json
 import jax.numpy as jnp
 import pytest
 
-from icpe.artifact.certificate import Certificate, covering, hash_arrays
+from icpe.artifact.certificate import Certificate, PriceTest, covering, hash_arrays
 from icpe.core.errors import ArtifactError
 from support.certificates import unearned_certificate as example
 
@@ -40,7 +40,8 @@ def changed(value):
     "field", [field.name for field in dataclasses.fields(Certificate)]
 )
 def test_a_change_of_any_field_breaks_the_seal(field):
-    values = example().to_dict()
+    planned = {"planned_error_prob": 0.1, "planned_confidence": 0.95}
+    values = example(test="betting", level=0.01, **planned).to_dict()
     edited = Certificate.from_dict({**values, field: changed(values[field])})
     assert not edited.is_intact
 
@@ -49,6 +50,15 @@ def test_a_changed_count_deep_inside_breaks_the_seal():
     values = example().to_dict()
     values["ladder"][1]["successes"] += 1
     assert not Certificate.from_dict(values).is_intact
+
+
+def test_a_record_from_before_betting_keeps_its_keys_and_its_seal():
+    values = example().to_dict()
+    assert not {"test", "level", "planned_error_prob"} & set(values)
+    assert set(values["ladder"][0]) == {"price", "successes", "passed"}
+    betting = example(test="betting", ladder=(PriceTest(0.02, 0, False, 0),))
+    assert betting.to_dict()["ladder"][0]["episodes"] == 0
+    assert Certificate.from_dict(betting.to_dict()) == betting
 
 
 @pytest.mark.parametrize("missing", ["price", "ladder"])
@@ -80,6 +90,8 @@ def test_of_equals_the_surest_is_taken_then_that_of_the_table_then_the_first_att
     assert served([again, first], 0.1) == first
     assert served([stale, again], 0.1) == again
     assert served([first, again, sure], 0.1) == sure
+    on = example(ladder=(PriceTest(0.03, 1900, True, 2000),), price=0.03)
+    assert served([first, on, again], 0.1) == on
 
 
 def test_a_certificate_of_less_confidence_than_asked_for_does_not_serve():

@@ -71,7 +71,7 @@ def test_commands_say_with_which_confidence_it_is_certified(
 
 
 def test_a_weak_certificate_is_kept_but_serves_nothing(icpe, file):
-    weak = "--error-prob 0.6 --confidence 0.5 --episodes 64"
+    weak = "--error-prob 0.6 --confidence 0.5 --episodes 512"
     called = icpe(f"certify {file} {weak}")
     assert called.status == 0, called.err
     assert "with confidence 50 %." in called.out
@@ -95,6 +95,7 @@ def test_a_refusal_is_status_one_says_what_is_closest_and_is_kept(icpe, file):
     called = icpe(f"certify {file} --error-prob 0.4 --episodes 512 --seed 3")
     assert called.status == 1
     assert "attempt number 2" in called.out
+    assert "each price is tested at level 0.01" in called.out
     assert "seed 3 was chosen by hand" in called.out
     records = Artifact.load(file).certificates
     assert [it["certified"] for it in records] == [False, False]
@@ -137,7 +138,7 @@ def test_a_budget_is_answered_by_a_lower_bound(icpe, file):
         ("--error-prob 0.1 --budget 1", "got error_prob and budget: name one"),
         ("--error-prob 0.1 --budget 1 --verify", "got error_prob and budget: name one"),
         ("--error-prob 2", "strictly between 0 and 1"),
-        ("--error-prob 0.01 --episodes 9", "episodes must be at least 299"),
+        ("--error-prob 0.01 --episodes 9", "episodes must be at least 5"),
         ("--error-prob 0.1 --verify", "has no certificate for error_prob 0.1"),
         ("--verify", "The file has no certificate; make one"),
         ("--error-prob 0.1 --seed -1", "--seed must be between"),

@@ -131,7 +131,7 @@ def test_what_a_certificate_serves_is_shown_as_it_serves(icpe, artifact, tmp_pat
     [first, *_] = [i for i, line in enumerate(lines) if line[:1] == ["error_prob"]]
     assert lines[first + 2][0] == "0.05"
     # A lower bound is never rounded up.
-    assert ["0.08", "yes", "0.95", "0.9299", "0.0321"] in lines
+    assert ["0.08", "yes", "0.95", "0.9299", "0.0321", "1", "7", "hash"] in lines
     # With a cap on the queries nothing is certified.
     capped = served_requests(certified.document(), max_queries=2)
     assert capped and not any(served.certified for served in capped)
@@ -169,11 +169,14 @@ def test_attempts_that_failed_are_shown(icpe, artifact, tmp_path):
     path = tmp_path / "failed.safetensors"
     budget = {"error_prob": None, "certified": None, "confidence": 0.95}
     failed = {"error_prob": 0.01, "certified": False, "lower_bound": 0.9712345}
+    failed |= {"attempt": 2, "seed": 5, "seed_is_default": False}
     raw = dataclasses.replace(artifact, table=None, certificates=(budget, failed))
     raw.save(path)
     lines = [line.split() for line in icpe(f"show {path}").out.splitlines()]
-    assert ["-", "-", "0.95", "-", "-"] in lines
-    assert ["0.01", "no", "-", "0.9712", "-"] in lines
+    assert ["-", "-", "0.95", *["-"] * 5] in lines
+    assert ["0.01", "no", "-", "0.9712", "-", "2", "5", "user"] in lines
+    heading = "error prob certified confidence lower bound price attempt seed"
+    assert f"{heading} set by".split() in lines
 
 
 def test_without_a_table_the_way_to_make_one_is_named(icpe, artifact, tmp_path):

@@ -1,5 +1,7 @@
 """Artifacts whose behavior is known without training, to test what judges artifacts."""
 
+import dataclasses
+
 import equinox as eqx
 import jax.numpy as jnp
 
@@ -37,6 +39,16 @@ def guesser(size: int = 2) -> Artifact:
         provenance={},
         table=OperatingTable(horizon=horizon, seed=0, rows=rows),
     )
+
+
+def nudged(artifact: Artifact) -> Artifact:
+    """The artifact with one weight changed a little."""
+    nets = eqx.tree_at(
+        lambda nets: nets.pair.query_embedding,
+        artifact.nets,
+        replace_fn=lambda weights: weights.at[0, 0, 0].add(1e-3),
+    )
+    return dataclasses.replace(artifact, nets=nets)
 
 
 def _zeros(head: Linear) -> Linear:

@@ -1,6 +1,5 @@
-"""Exact tests against enumeration, and a sequence of them against brute force."""
+"""Exact tests against enumeration."""
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -10,10 +9,8 @@ from scipy import stats
 
 from icpe.core.errors import InvalidParameterError
 from icpe.theory.fixed_sequence import (
-    Rung,
     critical_successes,
     fewest_trials,
-    fixed_sequence_test,
     pass_probability,
     trials_needed,
 )
@@ -77,45 +74,6 @@ def test_no_number_of_trials_shows_what_is_not_so():
     assert trials_needed(0.9, 0.9, 0.95, 0.9) is None
     assert trials_needed(0.8, 0.9, 0.95, 0.9) is None
     assert trials_needed(0.9 + 1e-7, 0.9, 0.95, 0.9) is None
-
-
-def test_a_sequence_ends_with_its_first_failure():
-    counts = {1.0: 60, 2.0: 60, 3.0: 10, 4.0: 60}
-    asked = []
-
-    def successes_at(label):
-        asked.append(label)
-        return counts[label]
-
-    rungs = fixed_sequence_test(
-        list(counts), successes_at, trials=60, probability=0.9, confidence=0.95
-    )
-    assert rungs == (Rung(1.0, 60, True), Rung(2.0, 60, True), Rung(3.0, 10, False))
-    assert asked == [1.0, 2.0, 3.0]
-
-
-@pytest.mark.parametrize(
-    "truths", list(itertools.product([0.45, 0.5, 0.55, 0.8], repeat=3))
-)
-def test_a_sequence_errs_at_its_level_by_enumeration(truths):
-    """Independent rungs, of which those below 0.5 (or at it) must not pass."""
-    trials, confidence = 12, 0.9
-    critical = critical_successes(trials, 0.5, confidence)
-    passing = [pass_probability(trials, critical, truth) for truth in truths]
-    wrong = 0.0
-    for outcome in itertools.product([True, False], repeat=3):
-        chance = math.prod(
-            p if passed else 1 - p for p, passed in zip(passing, outcome, strict=True)
-        )
-        rungs = fixed_sequence_test(
-            range(3),
-            lambda label, outcome=outcome: trials if outcome[int(label)] else 0,
-            trials=trials,
-            probability=0.5,
-            confidence=confidence,
-        )
-        wrong += chance * any(r.passed and truths[int(r.label)] <= 0.5 for r in rungs)
-    assert wrong <= 1 - confidence
 
 
 @pytest.mark.parametrize(

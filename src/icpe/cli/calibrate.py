@@ -69,7 +69,7 @@ def run(args: Args) -> int:
         if artifact.certificates:
             console.print(
                 "Certificates still serve, but --verify wants one that was made with "
-                "this table: icpe certify again.",
+                "this table: icpe certify again, which is another attempt.",
                 soft_wrap=True,
             )
     return 0

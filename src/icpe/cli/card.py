@@ -130,10 +130,23 @@ def _print_certificates(
         return
     console.print("\nCertificates:")
     names = ("error_prob", "certified", "confidence", "lower_bound", "price")
-    table = _empty_table(*(name.replace("_", " ") for name in names))
+    origin = ("attempt", "seed", "set by")
+    table = _empty_table(*(name.replace("_", " ") for name in names), *origin)
+    table.pad_edge, table.collapse_padding = False, True  # all of it in 80 columns
     for certificate in certificates:
-        table.add_row(*(_cell(name, certificate.get(name)) for name in names))
+        table.add_row(
+            *(_cell(name, certificate.get(name)) for name in (*names, *origin[:2])),
+            _SET_BY[certificate.get("seed_is_default")],
+        )
     console.print(table)
+    console.print(
+        "[dim]set by: hash if the seed is that of weights and family, user if somebody "
+        "chose it[/]",
+        soft_wrap=True,
+    )
+
+
+_SET_BY = {True: "hash", False: "user", None: "-"}
 
 
 def _cell(name: str, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""`icpe certify`: show by exact tests how rarely a trained explorer errs."""
+"""`icpe certify`: show by tests how rarely a trained explorer errs."""
 
 import dataclasses
 from typing import Annotated, Any
@@ -17,9 +17,11 @@ def _optional(metavar: str) -> Any:
 class Args:
     """Certify the error probability of a trained explorer, or check a certificate.
 
-    Prices are tested in a fixed order on fresh episodes until one fails; the cheapest
-    that passed is certified and used from then on. The attempt is written to the
-    file, whether it succeeds or not. The exit status is 1 if nothing was certified.
+    Up to 8 prices are tested on fresh episodes, each until it passes or hardly can; the
+    cheapest that passed is certified and used from then on. The outcome is written to
+    the file in any case, and asking again goes on from there at no cost of confidence;
+    another operating table or seed is another attempt, with half the error left. The
+    exit status is 1 if nothing was certified.
     """
 
     file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
@@ -32,9 +34,11 @@ class Args:
     """Confidence of the certificate, and of the lower bound; requests are served by
     0.95 and more. With --verify: the least confidence of the one to check."""
     episodes: Annotated[int | None, _optional("N")] = None
-    """Episodes of each test; if left out, enough for an accuracy 0.01 above."""
+    """The most episodes at each price, earlier ones included, and in the bound; if left
+    out, enough to show an accuracy that is 0.01 above."""
     seed: Annotated[int | None, _optional("N")] = None
-    """Seed of the episodes; if left out, a hash of weights and family."""
+    """Seed of the episodes; if left out, a hash of weights and family. Another seed is
+    another attempt."""
     verify: bool = False
     """Check the certificate in the file instead: is it unchanged, and does its test
     come out again (with --seed: on fresh episodes)? Nothing is written.
@@ -74,10 +78,14 @@ def _certify(args: Args, artifact, path) -> int:
         seed=args.seed,
         progress=progress_meter(),
     )
-    artifact.with_certificate(certificate).save(path)
+    kept = artifact.with_certificate(certificate)
+    if kept is not artifact:
+        kept.save(path)
     if args.json:
         print_json(certificate.to_dict())
     else:
+        if kept is artifact:
+            output().print("The file has this already; no more episodes were played.")
         _print_certificate(output(), certificate)
     return _NOT_CERTIFIED if certificate.certified is False else 0
 
@@ -152,7 +160,7 @@ def _sentences(certificate):
             "train longer, or ask for a larger error probability."
             if certificate.episodes_needed is None
             else f"If that is its accuracy, about {certificate.episodes_needed} "
-            "episodes would show it (--episodes)."
+            "episodes would show it (--episodes); to go on costs no confidence."
         )
     at = "" if certificate.budget is None else f" with {certificate.budget} queries"
     yield (
@@ -163,8 +171,13 @@ def _sentences(certificate):
     )
     if certificate.attempt > 1:
         yield (
-            f"This was attempt number {certificate.attempt} for this request; all of "
-            "them are kept in the file."
+            f"This is attempt number {certificate.attempt}; all of them are kept in "
+            "the file"
+            + (
+                "."
+                if certificate.level is None
+                else f", and each price is tested at level {certificate.level:.3g}."
+            )
         )
     if not certificate.seed_is_default:
         yield (
@@ -179,11 +192,13 @@ def _ladder(certificate):
     for heading in ("price", "right", "of", "test"):
         table.add_column(heading, justify="right")
     for test in certificate.ladder:
+        episodes = certificate.episodes if test.episodes is None else test.episodes
+        failed = "not passed" if episodes else "not tested"
         table.add_row(
             f"{test.price:.4g}",
             str(test.successes),
-            str(certificate.episodes),
-            "passed" if test.passed else "failed",
+            str(episodes),
+            "passed" if test.passed else failed,
         )
     return table
 

@@ -25,7 +25,7 @@ COMMANDS = {
     "train": "train an explorer for a family",
     "show": "print what is known about a trained explorer",
     "calibrate": "measure again what a trained explorer does at each price and budget",
-    "certify": "show by exact tests how rarely a trained explorer errs",
+    "certify": "show by tests how rarely a trained explorer errs",
     "evaluate": "measure accuracy and number of queries of explorers",
     "regret": "measure what explorers lose against the best arm while they pull",
     "play": "watch one episode, or answer the queries yourself",

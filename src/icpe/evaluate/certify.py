@@ -1,41 +1,38 @@
 """Certify the error probability of a trained explorer.
 
 Three sets of episodes never meet: calibration plans a ladder of prices; the tests use
-a second set, of a size fixed beforehand; the lower bound uses a third. The tests form
-a fixed sequence, so that an explorer gets a price at which it errs too often with
-probability at most 1 - confidence, however many prices are tried.
+a second set; the lower bound uses a third. The tests bet against too many errors, and
+every ladder has a share of the level, so that an explorer gets a price at which it
+errs too often with probability at most 1 - confidence, however often, for however many
+error probabilities and with however many ladders that is tried.
 """
 
-from typing import Literal
+import dataclasses
+from typing import Any
 
-import jax
-import jax.random as jr
 import numpy as np
 
 from icpe.artifact import Artifact, provenance
-from icpe.artifact.certificate import Certificate, PriceTest, digest
-from icpe.core.arrays import PRNGKey
+from icpe.artifact.certificate import Certificate, PriceTest
 from icpe.core.checks import check_at_least
 from icpe.core.errors import InvalidParameterError, OperatingPointError
-from icpe.core.fingerprint import fingerprint
-from icpe.core.progress import AbstractProgress, NoProgress
+from icpe.core.progress import AbstractProgress
 from icpe.core.request import OperatingPoint
+from icpe.evaluate.attempts import BETTING, Attempt, find_attempt
+from icpe.evaluate.climb import Climb, climb
 from icpe.evaluate.groups import by_difficulty, by_hypothesis, hardness
 from icpe.evaluate.ladder import (
     POWER,
-    Climb,
     check_episodes,
-    climb,
     default_episodes,
+    default_limit,
 )
-from icpe.play.rollout import Ending, rollout_chunks
-from icpe.theory.fixed_sequence import trials_needed
+from icpe.evaluate.stage import Stage, num_correct
+from icpe.play.rollout import Ending
+from icpe.theory.betting import bets_needed
 from icpe.theory.intervals import check_confidence, clopper_pearson_lower
 
 DEFAULT_BUDGET_EPISODES = 10_000
-_STREAM = 0x0CE47
-"""Folded into the seed, so that certificates share no episodes with anything else."""
-_SETS = {"test": 0, "bound": 1}
 
 
 def certify(
@@ -51,7 +48,9 @@ def certify(
     """Tests whether an explorer errs rarely enough, on average over the prior.
 
     The certificate is not written anywhere; `artifact.with_certificate` keeps it,
-    which is due to failed attempts as well.
+    which is due to failed attempts as well: the next call goes on with the episodes
+    of the artifact's certificates, at no cost of confidence. One that has already
+    shown the same request is returned as it is.
 
     Args:
         artifact: the explorer, calibrated.
@@ -60,9 +59,10 @@ def certify(
         budget: instead of it, a fixed number of queries: only a lower bound of the
             accuracy is given.
         confidence: of the certificate and, separately, of the lower bound.
-        episodes: episodes of each test and of the bound; see `default_episodes`.
-        seed: seed of the episodes; a hash of weights and family if None, so that
-            trying again until it passes does not go unseen.
+        episodes: the most episodes at each price, those of earlier calls included
+            (see `default_limit`), and in the bound.
+        seed: seed of the episodes; a hash of weights and family if None. Another seed
+            is another attempt.
         progress: notified of every chunk of episodes.
 
     Raises:
@@ -75,81 +75,93 @@ def certify(
     if budget is not None and error_prob is None:
         number = DEFAULT_BUDGET_EPISODES if episodes is None else episodes
         check_at_least("episodes", number, 1)
-        stage = Stage(artifact, seed, number, progress)
-        bound = stage.play("bound", artifact.operating_point(budget=budget))
-        return _certificate(stage, bound, confidence, budget=budget).sealed()
+        stage = Stage(artifact, seed, progress=progress)
+        bound = stage.play("bound", artifact.operating_point(budget=budget), number)
+        return _certificate(
+            stage,
+            bound,
+            confidence,
+            budget=budget,
+            attempt=1 + _earlier_bounds(stage, budget),
+        ).sealed()
     error_prob = _checked(artifact, error_prob, budget)
-    number = default_episodes(error_prob, confidence) if episodes is None else episodes
-    check_episodes(number, error_prob, confidence)
-    stage = Stage(artifact, seed, number, progress)
+    return _certify_error_prob(
+        artifact, error_prob, confidence, episodes, seed, progress
+    )
+
+
+def _certify_error_prob(
+    artifact: Artifact,
+    error_prob: float,
+    confidence: float,
+    episodes: int | None,
+    seed: int | None,
+    progress: AbstractProgress | None,
+) -> Certificate:
+    """Finds or starts the attempt, and goes on with it."""
+    stage = Stage(artifact, seed, progress=progress)
     assert artifact.table is not None
-    result = climb(
-        artifact.table.priced(),
-        lambda price: num_correct(
-            stage.play("test", artifact.operating_point(price=price))
-        ),
+    attempt = find_attempt(
+        artifact.certificates,
+        artifact.table,
         error_prob=error_prob,
         confidence=confidence,
-        episodes=number,
+        weights=stage.weights,
+        table_hash=artifact.table_hash,
+        seed=stage.seed,
     )
-    bound = stage.play("bound", artifact.operating_point(price=result.price))
-    certificate = _certificate(
-        stage, bound, confidence, error_prob=error_prob, result=result
+    for shown in attempt.certificates:
+        asked = (shown.error_prob, shown.confidence)
+        if shown.certified and asked == (error_prob, confidence) and shown.is_intact:
+            return shown
+    stage.attempt = attempt.number
+    limit = default_limit(error_prob, confidence) if episodes is None else episodes
+    level = attempt.level(confidence)
+    check_episodes(limit, error_prob, level)
+    block = stage.block(artifact.operating_point(price=attempt.rungs[0].price), limit)
+    result = climb(
+        attempt.rungs,
+        lambda price, first, last: stage.test_counts(
+            artifact.operating_point(price=price), first, last, block
+        ),
+        error_prob=error_prob,
+        level=level,
+        limit=limit,
     )
-    return certificate.sealed()
+    number = min(limit, default_episodes(error_prob, confidence))
+    point = artifact.operating_point(price=result.price)
+    bound = stage.play("bound", point, number, block)
+    return dataclasses.replace(
+        _certificate(
+            stage, bound, confidence, error_prob=error_prob, attempt=attempt.number
+        ),
+        **_outcome(result, attempt, bound, error_prob, level),
+    ).sealed()
 
 
-class Stage:
-    """Where the episodes of one certificate are played.
-
-    The episodes of a set have the same keys at every price: what differs is the price
-    alone. The tests may depend on one another, so this costs nothing.
-    """
-
-    def __init__(
-        self,
-        artifact: Artifact,
-        seed: int | None,
-        episodes: int,
-        progress: AbstractProgress | None = None,
-    ):
-        self.artifact = artifact
-        self.weights = artifact.weights_hash
-        self.fingerprint = fingerprint(artifact.family)
-        self.default_seed = int(digest([self.weights, self.fingerprint])[:8], 16)
-        self.seed = self.default_seed if seed is None else seed
-        self.episodes = episodes
-        self._progress = progress or NoProgress()
-        self._explorer = artifact.explorer
-
-    def key(self, name: Literal["test", "bound"]) -> PRNGKey:
-        """The key of a set of episodes."""
-        return jr.fold_in(jr.fold_in(jr.key(self.seed), _STREAM), _SETS[name])
-
-    def play(self, name: Literal["test", "bound"], point: OperatingPoint) -> Ending:
-        """Plays all episodes of a set at an operating point."""
-        price = float(point.price)
-        at = f"price {price:.4g}" if price else f"budget {int(point.max_queries)}"
-        self._progress.start(f"{name} at {at}", self.episodes)
-        endings = []
-        try:
-            for chunk in rollout_chunks(
-                self._explorer,
-                self.artifact.family,
-                point,
-                self.episodes,
-                key=self.key(name),
-            ):
-                endings.append(chunk.ending)
-                self._progress.advance(len(chunk.ending.num_queries))
-        finally:
-            self._progress.finish()
-        return jax.tree.map(lambda *leaves: np.concatenate(leaves), *endings)
-
-
-def num_correct(ending: Ending) -> int:
-    """Number of right answers."""
-    return int(np.sum(ending.correct))
+def _outcome(
+    result: Climb, attempt: Attempt, bound: Ending, error_prob: float, level: float
+) -> dict[str, Any]:
+    """The fields of a certificate that its tests decide."""
+    needed = None
+    if not result.certified:
+        first = result.rungs[0]
+        right = num_correct(bound) + first.successes
+        pooled = right / (len(bound.num_queries) + first.episodes)
+        needed = bets_needed(pooled, 1.0 - error_prob, level, POWER)
+    return {
+        "certified": result.certified,
+        "price": result.price,
+        "ladder": tuple(
+            PriceTest(it.price, it.successes, it.passed, it.episodes)
+            for it in result.rungs
+        ),
+        "episodes_needed": needed,
+        "test": BETTING,
+        "level": level,
+        "planned_error_prob": attempt.error_prob,
+        "planned_confidence": attempt.confidence,
+    }
 
 
 def _certificate(
@@ -157,33 +169,30 @@ def _certificate(
     bound: Ending,
     confidence: float,
     *,
+    attempt: int,
     error_prob: float | None = None,
     budget: int | None = None,
-    result: Climb | None = None,
 ) -> Certificate:
+    """What the bound and the request say; nothing of tests."""
     artifact = stage.artifact
     hard = hardness(artifact.family, bound, key=stage.key("bound"))
-    successes = num_correct(bound)
-    needed = None
-    if result is not None and error_prob is not None and not result.certified:
-        pooled = (successes + result.rungs[0].successes) / (2 * stage.episodes)
-        needed = trials_needed(pooled, 1.0 - error_prob, confidence, POWER)
+    successes, episodes = num_correct(bound), len(bound.num_queries)
     return Certificate(
         error_prob=error_prob,
         budget=budget,
         confidence=confidence,
-        certified=None if result is None else result.certified,
-        price=None if result is None else result.price,
-        lower_bound=float(clopper_pearson_lower(successes, stage.episodes, confidence)),
-        episodes=stage.episodes,
+        certified=None,
+        price=None,
+        lower_bound=float(clopper_pearson_lower(successes, episodes, confidence)),
+        episodes=episodes,
         bound_successes=successes,
         mean_queries=float(np.mean(bound.num_queries)),
         mean_cost=float(np.mean(bound.cost, dtype=np.float64)),
-        ladder=tuple(PriceTest(*rung) for rung in (result.rungs if result else ())),
-        episodes_needed=needed,
+        ladder=(),
+        episodes_needed=None,
         seed=stage.seed,
         seed_is_default=stage.seed == stage.default_seed,
-        attempt=1 + _earlier_attempts(stage, error_prob, budget),
+        attempt=attempt,
         by_hypothesis=by_hypothesis(artifact.family, bound),
         by_difficulty=by_difficulty(hard.values, bound),
         difficulty=hard.name,
@@ -194,12 +203,10 @@ def _certificate(
     )
 
 
-def _earlier_attempts(
-    stage: Stage, error_prob: float | None, budget: int | None
-) -> int:
+def _earlier_bounds(stage: Stage, budget: int) -> int:
     return sum(
         record["weights"] == stage.weights
-        and (record["error_prob"], record["budget"]) == (error_prob, budget)
+        and (record["error_prob"], record["budget"]) == (None, budget)
         for record in stage.artifact.certificates
     )
 

@@ -150,11 +150,13 @@ def rollout_chunks(
     key: PRNGKey,
     keep_posterior: bool = False,
     chunk_size: int | None = None,
+    start: int = 0,
 ) -> Iterator[Transcript]:
     """Runs any number of episodes, one compiled chunk at a time.
 
-    Episode i has key `fold_in(key, i)`, whatever the chunk size. The transcripts are
-    numpy arrays; the last chunk is cut to the number of episodes asked for.
+    Episode i has key `fold_in(key, i)`, whatever the chunk size; the first one is
+    episode `start`. The transcripts are numpy arrays; the last chunk is cut to the
+    number of episodes asked for.
     """
     check_at_least("num_episodes", num_episodes, 1)
     family = family.with_data()
@@ -166,7 +168,7 @@ def rollout_chunks(
             family,
             operating_point,
             key,
-            jnp.asarray(first, jnp.int32),
+            jnp.asarray(start + first, jnp.int32),
             size,
             keep_posterior,
         )

@@ -1,14 +1,18 @@
-"""Exact binomial tests of a success probability, alone and in a fixed sequence.
+"""Exact binomial tests of a success probability, as in a fixed sequence.
 
 The exact test of "the success probability is less than p0" at level alpha counts
 successes in a number of trials that was fixed beforehand, and rejects when so many or
 more would have probability at most alpha at p0. It rejects exactly when the one-sided
 Clopper-Pearson bound is at least p0.
+
+Such tests may be made in a sequence, each at the full level, until one does not pass.
+If the order is fixed before any of the trials, then with probability at least
+1 - alpha none that passes is one where the hypothesis is true: for one of them to
+pass, the first of them in the order must pass (Maurer, Hothorn and Lehmacher 1995;
+Bauer 1991). Certificates were made so before they were made by betting.
 """
 
 import functools as ft
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -17,14 +21,6 @@ from icpe.core.errors import InvalidParameterError
 from icpe.theory.intervals import check_confidence
 
 _MOST_TRIALS = 10**9
-
-
-class Rung(NamedTuple):
-    """One test of a sequence: what was tested, its successes, and whether it passed."""
-
-    label: float
-    successes: int
-    passed: bool
 
 
 @ft.lru_cache
@@ -87,43 +83,6 @@ def trials_needed(
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def fixed_sequence_test(
-    labels: Sequence[float],
-    successes_at: Callable[[float], int],
-    *,
-    trials: int,
-    probability: float,
-    confidence: float,
-) -> tuple[Rung, ...]:
-    """Tests in the order given, each at the full level, until one does not pass.
-
-    Rung by rung the hypothesis "the success probability is less than `probability`"
-    is put to the exact test. If the order is fixed before any of the trials, then with
-    probability at least `confidence` none of the rungs that pass is a rung where that
-    hypothesis is true: for one of them to pass, the first of them in the order must
-    pass (Maurer, Hothorn and Lehmacher 1995; Bauer 1991). The trials of different
-    rungs may depend on one another in any way.
-
-    Args:
-        labels: what is tested, in order.
-        successes_at: makes the trials at a label and counts the successes.
-        trials: number of trials at every label.
-        probability: the success probability to be shown.
-        confidence: one minus the level of every test.
-
-    Returns:
-        The rungs that were tested; all but the last have passed.
-    """
-    critical = critical_successes(trials, probability, confidence)
-    rungs = []
-    for label in labels:
-        successes = successes_at(label)
-        rungs.append(Rung(label, successes, successes >= critical))
-        if successes < critical:
-            break
-    return tuple(rungs)
 
 
 def _check_test(trials: int, probability: float, confidence: float) -> None:
