@@ -294,6 +294,15 @@ def test_episodes_have_keys_of_their_own_whatever_the_chunk_size():
         )
 
 
+def test_episodes_may_be_played_from_any_one_on():
+    family, point = TwoDoors(reliability=0.8), OperatingPoint.at(4, price=0.1)
+    run = ft.partial(rollout_chunks, Wanderer(), family, point, key=jr.key(1))
+    (whole,) = run(12, chunk_size=12)
+    later = list(run(7, chunk_size=4, start=5))
+    truths = np.concatenate([chunk.ending.hypothesis for chunk in later])
+    np.testing.assert_array_equal(truths, whole.ending.hypothesis[5:])
+
+
 @pytest.mark.slow
 def test_endings_are_joined_and_drop_the_belief_unless_it_is_kept():
     point = OperatingPoint.at(4, price=0.1)

@@ -34,7 +34,7 @@ class Report:
         query_cap: cap on the queries, if that was asked for.
         certified: whether a certificate of the explorer covers `error_prob`.
         confidence: of that certificate.
-        attempt: which attempt for its request that certificate was, counted from 1.
+        attempt: which attempt that certificate was, counted from 1.
         accuracy: fraction of episodes whose recommendation was the truth.
         accuracy_interval: its interval.
         mean_queries: mean number of queries.
