@@ -92,7 +92,7 @@ def test_false_certificates_are_rare_however_often_and_for_whatever_one_asks():
 
 @pytest.mark.slow
 def test_climbing_again_and_again_certifies_falsely_as_rarely():
-    """The code of `icpe certify`: 4,000 explorers, ten calls each, growing limits."""
+    """The code of `icpe certify`: up to twenty calls each, with growing limits."""
     rng = np.random.default_rng(6)
     accuracies = {float(i + 1): 0.5 for i in range(3)}  # an error of 0.5 is quick
     play = player(accuracies, rng, block=16)

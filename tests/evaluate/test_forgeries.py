@@ -67,7 +67,7 @@ def forged(artifact, *, keep=(), **changes):
 
 
 def refused(artifact, sentence, error_prob=0.6):
-    """Whether it is refused with a sentence, and by `icpe certify --verify` too."""
+    """The problems of an artifact that must be refused with this sentence."""
     result = verify(artifact, error_prob)
     assert not result.verified
     assert any(sentence in problem for problem in result.problems), result.problems
