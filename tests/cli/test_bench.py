@@ -1,8 +1,13 @@
 """The command that times the learner; figures themselves are not judged here."""
 
+import runpy
+from pathlib import Path
+
 import jax
 import pytest
 
+DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 TINY = "--episodes 2 --steps 4 --width 8 --layers 1 --repeats 1"
 
 
@@ -42,3 +47,12 @@ def test_bench_refuses_an_empty_workload(icpe):
     called = icpe("bench --episodes 0")
     assert called.status == 2
     assert called.err == "icpe: episodes must be at least 1; got 0.\n"
+
+
+def test_the_ratio_of_speeds_stands_beside_the_times_to_equal_quality():
+    page = (DOCS / "performance.md").read_text()
+    tables = runpy.run_path(str(DOCS.parent / "benchmarks/performance_tables.py"))
+    assert tables["filled"](page, DOCS / "data") == page
+    sentences = [s for s in page.split(". ") if "70 times" in s]
+    assert len(sentences) == 1
+    assert "to equal quality it took 34 s against 35 s" in sentences[0]

@@ -1,5 +1,7 @@
 """The demo runs from beginning to end, on explorers of the zoo."""
 
+import re
+
 import pytest
 
 from icpe import zoo
@@ -15,9 +17,8 @@ def test_the_demo_goes_through_its_parts(icpe, monkeypatch):
     called = icpe("demo")
     assert called.status == 0, called.err
     assert called.out.count("The answer:") == 2
-    assert "Asking the right questions saves" in called.out
+    assert "At equal accuracy" in called.out
     assert "icpe play binary-search-8" in called.out
-    assert called.out.count("certified with confidence 0.95") == 2
 
 
 def test_the_demo_starts_from_the_zoo():
@@ -30,7 +31,12 @@ def test_the_demo_solves_two_tasks_and_compares_three_explorers(icpe):
     assert called.status == 0, called.err
     assert called.out.count("The answer:") == 2
     assert "which is right" in called.out
-    assert "Asking the right questions saves" in called.out
+    found = re.search(
+        r"At equal accuracy, .* saves (\d+) % .*interval (\d+) to (\d+) %", called.out
+    )
+    assert found is not None
+    saving, low, high = map(int, found.groups())
+    # About 32 % on many tasks; 2,000 tasks give it to within 3 % or so.
+    assert low <= saving <= high and low < 40 and high > 24
     names = ("gaussian-bandit-4", "uniform", "top-two")
     assert all(name in called.out for name in names)
-    assert called.out.count("certified with confidence 0.95") == 2

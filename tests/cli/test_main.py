@@ -59,6 +59,7 @@ ONE_OF_EACH = (
     "calibrate x",
     "certify x",
     "evaluate uniform",
+    "compare uniform",
     "regret ucb",
     "play uniform",
     "study list",

@@ -14,9 +14,11 @@ explorer, such as the file of a trained one: `i-dpt:FILE`.
 against every rival passes a threshold. `threshold=heuristic` is
 ln((1 + ln t) / delta), which the paper uses and no theorem supports; `threshold=valid`
 errs with probability at most delta on every task, and asks for two to four times the
-evidence. Rules with an exact posterior stop at 1 - delta and keep delta on average
-over the prior, which takes far fewer queries. Each keeps its promise; the promises
-differ.
+evidence. LUCB is valid unless `threshold=heuristic` is asked for. `scale=0.3`
+multiplies the threshold, so that every method has a curve down to low accuracies and
+can be compared at equal accuracy (`icpe compare`); below 1 there is no theorem. Rules
+with an exact posterior stop at 1 - delta and keep delta on average over the prior,
+which takes far fewer queries. Each keeps its promise; the promises differ.
 
 ![Queries of Track-and-Stop over T* ln(1/delta)](figures/track_and_stop.svg)
 

@@ -65,33 +65,40 @@ def _find_the_best_arm(console, number: int, seed: int) -> None:
 
 
 def _compare(console, number: int, seed: int) -> None:
-    from icpe.cli.evaluate import print_reports
+    from icpe.cli.compare import comparison_lines
     from icpe.cli.explorers import resolve
     from icpe.cli.terminal import progress_meter
-    from icpe.evaluate import evaluate
+    from icpe.evaluate.equal_accuracy import compare_at_accuracy
 
+    accuracy = 1 - _ERROR_PROB
     _title(
         console,
         number,
         f"The same on {_EPISODES} fresh tasks, beside random pulls and a method that",
-        "knows the prior and computes the exact posterior.",
+        "knows the prior and computes the exact posterior. Each stops so that it is",
+        f"right with probability {accuracy:g}.",
     )
     cast = resolve([_ARMS, *_RIVALS], None, {})
-    reports = evaluate(
+    rows = compare_at_accuracy(
         cast.explorers,
         cast.family,
-        error_prob=_ERROR_PROB,
+        accuracy,
         episodes=_EPISODES,
         seed=seed,
         progress=progress_meter(),
     )
-    print_reports(console, reports)
-    trained, random, *_ = reports
-    saved = 1 - trained.mean_queries / random.mean_queries
-    console.print(
-        f"Asking the right questions saves {saved:.0%} of the queries of random pulls "
-        "for the same request."
-    )
+    for line in comparison_lines([dataclasses.asdict(row) for row in rows]):
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+    random = rows[1]
+    if random.saving is not None and random.saving_interval is not None:
+        low, high = random.saving_interval
+        console.print(
+            "At equal accuracy, asking the right questions saves "
+            f"{100 * random.saving:.0f} % of the queries of random pulls (95 % interval "
+            f"{100 * low:.0f} to {100 * high:.0f} %).",
+            soft_wrap=True,
+            highlight=False,
+        )
 
 
 def _show(console, name: str, error_prob: float, seed: int) -> None:

@@ -27,6 +27,7 @@ COMMANDS = {
     "calibrate": "measure again what a trained explorer does at each price and budget",
     "certify": "show by tests how rarely a trained explorer errs",
     "evaluate": "measure accuracy and number of queries of explorers",
+    "compare": "compare the costs of explorers at equal accuracy",
     "regret": "measure what explorers lose against the best arm while they pull",
     "play": "watch one episode, or answer the queries yourself",
     "study": "run the experiments of the paper, and report what they gave",

@@ -10,10 +10,8 @@ from typing import Any
 
 import jax.numpy as jnp
 import jax.random as jr
-import numpy as np
 from jaxtyping import Array, Float, Int
 
-from icpe.artifact import Artifact
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.family import (
     AbstractTaskFamily,
@@ -22,14 +20,9 @@ from icpe.core.family import (
     plain_reset,
     plain_step,
 )
-from icpe.core.request import OperatingPoint, Regime
 from icpe.core.spec import TaskSpec
-from icpe.evaluate.compare import (
-    CostAtAccuracy,
-    CurvePoint,
-    cost_at_accuracy,
-    ratio_of_costs,
-)
+from icpe.evaluate.compare import CostAtAccuracy, cost_at_accuracy, ratio_of_costs
+from icpe.evaluate.equal_accuracy import PricePoints
 from icpe.evaluate.thresholds import play_thresholds
 from icpe.explorers import make_explorer
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
@@ -40,7 +33,6 @@ from icpe.families import (
     RandomTests,
     SourceOnALine,
 )
-from icpe.play.rollout import run_episodes
 from icpe.studies.models import Bench, Model
 from icpe.studies.study import AbstractMeasure, Cell, Results, Size, Study
 from icpe.studies.tables import (
@@ -57,7 +49,6 @@ from icpe.studies.tiny import EPISODES, tiny_model
 ACCURACIES = (0.9, 0.95, 0.99)
 _LOOSE_FROM = 0.95
 _SHORT_OF_BEST = 0.01
-_NEIGHBORS = 2
 """Prices of the operating table on each side of an accuracy that are played."""
 
 
@@ -152,7 +143,7 @@ class AgainstTheRule(AbstractMeasure):
             min(accuracy, round(best - _SHORT_OF_BEST, 4))
             for accuracy in self.accuracies
         )
-        played = _Played(artifact, self.episodes, seed)
+        played = PricePoints(artifact, self.episodes, seed)
         rows = [
             _compare(level, played, cost_at_accuracy(theirs.around(level), level))
             for level in levels
@@ -169,42 +160,8 @@ class AgainstTheRule(AbstractMeasure):
         }
 
 
-class _Played:
-    """Operating points of an explorer on given episodes, each played once."""
-
-    def __init__(self, artifact: Artifact, episodes: int, seed: int):
-        self._artifact, self._episodes, self._seed = artifact, episodes, seed
-        self._points: dict[float, CurvePoint] = {}
-
-    def around(self, accuracy: float) -> list[CurvePoint]:
-        """The prices of the table around an accuracy."""
-        assert self._artifact.table is not None
-        rows = sorted(self._artifact.table.priced(), key=lambda row: -(row.price or 0))
-        enough = [i for i, row in enumerate(rows) if row.accuracy >= accuracy]
-        middle = enough[0] if enough else len(rows) - 1
-        near = rows[max(middle - _NEIGHBORS, 0) : middle + _NEIGHBORS + 1]
-        prices = [row.price for row in near if row.price is not None]
-        for price in prices:
-            if price not in self._points:
-                self._points[price] = self.point(price=price)
-        return [self._points[price] for price in prices]
-
-    def point(self, **asked: Any) -> CurvePoint:
-        """One operating point; all run one program."""
-        artifact = self._artifact
-        point = OperatingPoint.at(artifact.family.spec.horizon, **asked)
-        ending = run_episodes(
-            artifact.explorer,
-            artifact.family,
-            dataclasses.replace(point, regime=Regime.MIXED),
-            self._episodes,
-            key=jr.key(self._seed),
-        )
-        return CurvePoint(np.asarray(ending.correct), np.asarray(ending.cost, float))
-
-
 def _compare(
-    accuracy: float, played: _Played, theirs: CostAtAccuracy | None
+    accuracy: float, played: PricePoints, theirs: CostAtAccuracy | None
 ) -> dict[str, Any]:
     ours = cost_at_accuracy(played.around(accuracy), accuracy)
     row: dict[str, Any] = {

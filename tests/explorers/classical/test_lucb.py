@@ -6,10 +6,10 @@ from scipy.optimize import brentq
 from icpe.core.episode import STOP
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.request import OperatingPoint
-from icpe.explorers import make_explorer
+from icpe.explorers import explorer_parameters, make_explorer
 from icpe.explorers.classical.kl_lucb import KlIntervals
 from icpe.explorers.classical.lucb import HoeffdingIntervals
-from icpe.families import BernoulliBandit, GaussianBandit
+from icpe.families import BernoulliBandit, GaussianBandit, NoisyBinarySearch
 from icpe.families.bandit.arms import BernoulliArms, GaussianArms, Seen
 from icpe.testing import check_explorer
 
@@ -80,3 +80,28 @@ def test_an_unknown_threshold_is_refused():
 def test_they_keep_the_contract(name):
     family = BernoulliBandit(num_arms=3)
     check_explorer(make_explorer(name, family), family)
+
+
+def test_the_default_rate_is_the_one_with_a_theorem(asked):
+    """ln(5 K t^4 / (4 delta)) for LUCB1, ln(2 K t^2 / delta) for KL-LUCB."""
+    assert explorer_parameters("lucb")["threshold"].default == "valid"
+    assert explorer_parameters("kl-lucb")["threshold"].default == "valid"
+    # Six rewards of three arms at delta 0.1: the leader stands clear as soon as its
+    # lead is two widths of 0.5 sqrt(2 rate / 2).
+    width = 0.5 * np.sqrt(np.log(1.25 * 3 / 0.1) + 4 * np.log(6))
+    for lead, stops in ((2 * width - 0.05, False), (2 * width + 0.05, True)):
+        rewards = [(0, 0.0), (1, float(lead)), (2, 0.0)] * 2
+        query = asked(make_explorer("lucb", FAMILY), FAMILY, rewards)
+        assert (query == STOP) == stops
+        # A quarter of the rate halves the widths.
+        query = asked(make_explorer("lucb", FAMILY, scale=0.25), FAMILY, rewards)
+        assert query == STOP
+
+
+def test_a_scale_is_a_positive_number():
+    for name in ("lucb", "track-and-stop", "ttps", "ttts", "eb-tc", "uniform-sampling"):
+        with pytest.raises(InvalidParameterError, match="scale must be a positive"):
+            make_explorer(name, FAMILY, scale=0.0)
+    with pytest.raises(InvalidParameterError, match="which another error_prob moves"):
+        make_explorer("chernoff", NoisyBinarySearch(size=3), scale=0.5)
+    make_explorer("chernoff", NoisyBinarySearch(size=3), scale=0.5, threshold="valid")

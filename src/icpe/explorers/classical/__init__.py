@@ -81,8 +81,9 @@ register_explorer(
     About(
         "Kalyanakrishnan et al. 2012, PAC subset selection in stochastic multi-armed "
         "bandits",
-        "with threshold=valid errs with probability at most delta on every task "
-        "(same reference); the default exploration rate is a heuristic",
+        "errs with probability at most delta on every task: the default exploration "
+        "rate ln(5 K t^4 / (4 delta)) is that of LUCB1, whose probability of a mistake "
+        "is bounded in the same reference; threshold=heuristic has no theorem",
         serves="error_prob",
     ),
 )
@@ -94,8 +95,9 @@ register_explorer(
     About(
         "Kaufmann and Kalyanakrishnan 2013, Information complexity in bandit subset "
         "selection",
-        "with threshold=valid errs with probability at most delta on every task "
-        "(Theorem 1 there); the default exploration rate is a heuristic",
+        "errs with probability at most delta on every task: the default exploration "
+        "rate ln(2 K t^2 / delta) is that of Theorem 1 there; threshold=heuristic has "
+        "no theorem",
         serves="error_prob",
     ),
 )

@@ -1,12 +1,14 @@
 """A classical explorer of arms: a sampling rule, a stopping rule, the sample means."""
 
 import abc
+from typing import Annotated
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Flag, Index, PRNGKey, PyTree, Scalar
+from icpe.core.checks import check_positive
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.request import OperatingPoint, Regime
@@ -16,6 +18,10 @@ from icpe.families.bandit.arms import AbstractArms, Seen
 from icpe.theory.thresholds import heuristic_threshold
 
 THRESHOLDS = ("heuristic", "valid")
+
+Scale = Annotated[
+    float, "multiplies the threshold; below 1 it stops earlier, without a theorem"
+]
 
 PREFERRED = 1e30
 """The score of a query that comes before all others but those never made."""
@@ -60,10 +66,12 @@ class LikelihoodRatioStopping(AbstractStoppingRule):
     (Garivier and Kaufmann 2016, section 3.2), t / T(N/t; sample means) in the paper.
     `valid`: it errs with probability at most delta on every task, by the theorem that
     the arms name. `heuristic`: ln((1 + ln t) / delta) as in the paper, no theorem.
+    `scale` multiplies either; below 1 there is no theorem.
     """
 
     arms: AbstractArms
     threshold: str = eqx.field(static=True)
+    scale: Scalar | float = 1.0
 
     def __check_init__(self):
         check_threshold_name(self.threshold)
@@ -73,6 +81,7 @@ class LikelihoodRatioStopping(AbstractStoppingRule):
             enough = self.arms.valid_threshold(seen, error_prob)
         else:
             enough = heuristic_threshold(self.arms.time(seen), error_prob)
+        enough = scaled(enough, self.scale)
         evidence = self.arms.evidence(seen)
         return jnp.all(evidence >= jnp.broadcast_to(enough, evidence.shape))
 
@@ -152,6 +161,19 @@ def check_threshold_name(name: str) -> None:
         raise InvalidParameterError(
             f"threshold must be one of {', '.join(THRESHOLDS)}; got {name!r}."
         )
+
+
+def check_scale(scale: float) -> float:
+    """Raises one sentence unless a threshold can be multiplied by it."""
+    check_positive("scale", scale)
+    return scale
+
+
+def scaled(
+    threshold: Float[Array, "*shape"], scale: Scalar | float
+) -> Float[Array, "*shape"]:
+    """The threshold times its scale."""
+    return threshold * jnp.asarray(scale, threshold.dtype)
 
 
 def untried_first(

@@ -14,6 +14,8 @@ from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
+    Scale,
+    check_scale,
     untried_first,
 )
 from icpe.explorers.classical.served import plain_arms_of
@@ -54,6 +56,7 @@ def make_eb_tc(
     threshold: Annotated[
         str, "heuristic: ln((1 + ln t) / delta), as in the paper; or valid"
     ] = "heuristic",
+    scale: Scale = 1.0,
 ) -> ArmsExplorer:
     """EB-TC for a bandit."""
     arms = plain_arms_of(family)
@@ -61,5 +64,5 @@ def make_eb_tc(
         "eb-tc",
         arms,
         TransportationCostSampling(arms, improved),
-        LikelihoodRatioStopping(arms, threshold),
+        LikelihoodRatioStopping(arms, threshold, check_scale(scale)),
     )

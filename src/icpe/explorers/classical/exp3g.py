@@ -14,6 +14,8 @@ from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
+    Scale,
+    check_scale,
 )
 from icpe.explorers.classical.served import arms_of
 from icpe.families.bandit.arms import GraphArms, Seen
@@ -78,6 +80,7 @@ def make_exp3g(
     threshold: Annotated[
         str, "heuristic: ln((1 + ln t) / delta), as in the paper; or valid"
     ] = "heuristic",
+    scale: Scale = 1.0,
 ) -> ArmsExplorer:
     """EXP3.G with the stopping rule of TaS-FG."""
     arms = arms_of(family)
@@ -86,5 +89,5 @@ def make_exp3g(
         "exp3-g",
         arms,
         ExponentialWeights(arms),
-        LikelihoodRatioStopping(arms, threshold),
+        LikelihoodRatioStopping(arms, threshold, check_scale(scale)),
     )

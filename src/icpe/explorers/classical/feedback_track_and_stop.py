@@ -13,6 +13,8 @@ from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
+    Scale,
+    check_scale,
 )
 from icpe.explorers.classical.served import arms_of
 from icpe.explorers.classical.track_and_stop import mixed_with_uniform
@@ -99,6 +101,7 @@ def make_feedback_track_and_stop(
     threshold: Annotated[
         str, "heuristic: ln((1 + ln t) / delta), as in the paper; or valid"
     ] = "heuristic",
+    scale: Scale = 1.0,
 ) -> ArmsExplorer:
     """TaS-FG for a feedback graph."""
     if graph not in GRAPHS:
@@ -111,5 +114,5 @@ def make_feedback_track_and_stop(
         "tas-fg",
         arms,
         GraphTracking(arms, graph == "known"),
-        LikelihoodRatioStopping(arms, threshold),
+        LikelihoodRatioStopping(arms, threshold, check_scale(scale)),
     )

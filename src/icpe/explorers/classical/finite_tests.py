@@ -11,6 +11,7 @@ from icpe.core.errors import InvalidParameterError
 from icpe.core.request import OperatingPoint
 from icpe.core.spec import TaskSpec
 from icpe.core.stopping import stop_threshold
+from icpe.explorers.classical.arms_explorer import Scale, check_scale, scaled
 from icpe.explorers.rules.belief_explorer import (
     AbstractBeliefStopping,
     AbstractScore,
@@ -34,6 +35,8 @@ class LikelihoodStopping(AbstractBeliefStopping):
     (`finite_model_threshold`).
     """
 
+    scale: Scalar | float = 1.0
+
     def level(
         self, name: str, spec: TaskSpec, operating_point: OperatingPoint
     ) -> Scalar | None:
@@ -50,7 +53,7 @@ class LikelihoodStopping(AbstractBeliefStopping):
         best = jnp.argmax(statistics)
         is_best = jnp.arange(statistics.shape[0]) == best
         runner_up = jnp.max(jnp.where(is_best, -jnp.inf, statistics))
-        enough = finite_model_threshold(statistics.shape[0], level)
+        enough = scaled(finite_model_threshold(statistics.shape[0], level), self.scale)
         return statistics[best] - runner_up >= enough
 
 
@@ -87,29 +90,43 @@ class ExtrinsicScore(AbstractScore):
 
 
 def make_chernoff(
-    family: AbstractFiniteFamily, *, threshold: Threshold = "posterior"
+    family: AbstractFiniteFamily,
+    *,
+    threshold: Threshold = "posterior",
+    scale: Scale = 1.0,
 ) -> BeliefExplorer:
     """Chernoff's test for a finite model."""
     belief = family.finite_belief()
     laws = jnp.asarray(chernoff_proportions(belief.model), jnp.float32)
     score = ChernoffScore(jnp.log(laws))
-    return BeliefExplorer("chernoff", belief, score, _stopping(threshold), family.spec)
+    stopping = _stopping(threshold, scale)
+    return BeliefExplorer("chernoff", belief, score, stopping, family.spec)
 
 
 def make_naghshvar_javidi(
-    family: AbstractFiniteFamily, *, threshold: Threshold = "posterior"
+    family: AbstractFiniteFamily,
+    *,
+    threshold: Threshold = "posterior",
+    scale: Scale = 1.0,
 ) -> BeliefExplorer:
     """Naghshvar and Javidi's test for a finite model."""
     belief = family.finite_belief()
     score = ExtrinsicScore(belief.model)
     return BeliefExplorer(
-        "naghshvar-javidi", belief, score, _stopping(threshold), family.spec
+        "naghshvar-javidi", belief, score, _stopping(threshold, scale), family.spec
     )
 
 
-def _stopping(threshold: str) -> AbstractBeliefStopping:
+def _stopping(threshold: str, scale: float) -> AbstractBeliefStopping:
     if threshold not in STOPS:
         raise InvalidParameterError(
             f"threshold must be one of {', '.join(STOPS)}; got {threshold!r}."
         )
-    return PosteriorStopping() if threshold == "posterior" else LikelihoodStopping()
+    if threshold == "valid":
+        return LikelihoodStopping(check_scale(scale))
+    if scale != 1.0:
+        raise InvalidParameterError(
+            f"scale multiplies the valid threshold; got {scale} with "
+            "threshold=posterior, which another error_prob moves."
+        )
+    return PosteriorStopping()

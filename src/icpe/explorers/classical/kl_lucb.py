@@ -9,7 +9,13 @@ from jaxtyping import Array, Float
 
 from icpe.core.arrays import Scalar
 from icpe.core.family import AbstractTaskFamily
-from icpe.explorers.classical.arms_explorer import ArmsExplorer, check_threshold_name
+from icpe.explorers.classical.arms_explorer import (
+    ArmsExplorer,
+    Scale,
+    check_scale,
+    check_threshold_name,
+    scaled,
+)
 from icpe.explorers.classical.lucb import (
     AbstractIntervals,
     Intervals,
@@ -33,6 +39,7 @@ class KlIntervals(AbstractIntervals):
 
     arms: BernoulliArms
     threshold: str = eqx.field(static=True)
+    scale: Scalar | float = 1.0
 
     def __check_init__(self):
         check_threshold_name(self.threshold)
@@ -42,6 +49,7 @@ class KlIntervals(AbstractIntervals):
         rate = exploration_rate(
             kl_lucb_rate, self.threshold, self.arms, seen, error_prob
         )
+        rate = scaled(rate, self.scale)
         level = rate / jnp.maximum(seen.counts, 1.0)
         low = _kl_bound(seen.means, level, jnp.zeros_like(seen.means))
         high = _kl_bound(seen.means, level, jnp.ones_like(seen.means))
@@ -69,10 +77,15 @@ def make_kl_lucb(
     family: AbstractTaskFamily,
     *,
     threshold: Annotated[
-        str, "exploration rate: heuristic, ln((1 + ln t) / delta), or valid"
-    ] = "heuristic",
+        str,
+        "exploration rate: valid, ln(2 K t^2 / delta), or heuristic, "
+        "ln((1 + ln t) / delta)",
+    ] = "valid",
+    scale: Scale = 1.0,
 ) -> ArmsExplorer:
     """KL-LUCB for a Bernoulli bandit."""
     arms = arms_of(family)
     assert isinstance(arms, BernoulliArms)
-    return lucb_explorer("kl-lucb", arms, KlIntervals(arms, threshold))
+    return lucb_explorer(
+        "kl-lucb", arms, KlIntervals(arms, threshold, check_scale(scale))
+    )

@@ -22,7 +22,10 @@ from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     AbstractStoppingRule,
     ArmsExplorer,
+    Scale,
+    check_scale,
     check_threshold_name,
+    scaled,
     untried_first,
 )
 from icpe.explorers.classical.served import plain_arms_of
@@ -59,6 +62,7 @@ class HoeffdingIntervals(AbstractIntervals):
 
     arms: PlainArms
     threshold: str = eqx.field(static=True)
+    scale: Scalar | float = 1.0
 
     def __check_init__(self):
         check_threshold_name(self.threshold)
@@ -66,6 +70,7 @@ class HoeffdingIntervals(AbstractIntervals):
     def at(self, seen: Seen, error_prob: Scalar) -> Intervals:
         """Symmetric around the sample means."""
         rate = exploration_rate(lucb_rate, self.threshold, self.arms, seen, error_prob)
+        rate = scaled(rate, self.scale)
         noise = 0.5 if isinstance(self.arms, BernoulliArms) else self.arms.noise
         width = noise * jnp.sqrt(2.0 * rate / jnp.maximum(seen.counts, 1.0))
         width = jnp.where(seen.is_seen, width, jnp.inf)
@@ -149,12 +154,17 @@ def make_lucb(
     family: AbstractTaskFamily,
     *,
     threshold: Annotated[
-        str, "exploration rate: heuristic, ln((1 + ln t) / delta), or valid"
-    ] = "heuristic",
+        str,
+        "exploration rate: valid, ln(5 K t^4 / (4 delta)), or heuristic, "
+        "ln((1 + ln t) / delta)",
+    ] = "valid",
+    scale: Scale = 1.0,
 ) -> ArmsExplorer:
     """LUCB1 for a bandit."""
     arms = plain_arms_of(family)
-    return lucb_explorer("lucb", arms, HoeffdingIntervals(arms, threshold))
+    return lucb_explorer(
+        "lucb", arms, HoeffdingIntervals(arms, threshold, check_scale(scale))
+    )
 
 
 def lucb_explorer(

@@ -13,6 +13,8 @@ from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
+    Scale,
+    check_scale,
     untried_first,
 )
 from icpe.explorers.classical.served import plain_arms_of
@@ -81,9 +83,10 @@ def make_ttps(
     threshold: Annotated[
         str, "heuristic: ln((1 + ln t) / delta), as in the paper; or valid"
     ] = "heuristic",
+    scale: Scale = 1.0,
 ) -> ArmsExplorer:
     """Top-two probability sampling for a bandit."""
-    return _make("ttps", family, False, threshold)
+    return _make("ttps", family, False, threshold, scale)
 
 
 def make_ttts(
@@ -92,18 +95,19 @@ def make_ttts(
     threshold: Annotated[
         str, "heuristic: ln((1 + ln t) / delta), as in the paper; or valid"
     ] = "heuristic",
+    scale: Scale = 1.0,
 ) -> ArmsExplorer:
     """Top-two Thompson sampling for a bandit."""
-    return _make("ttts", family, True, threshold)
+    return _make("ttts", family, True, threshold, scale)
 
 
 def _make(
-    name: str, family: AbstractTaskFamily, draws: bool, threshold: str
+    name: str, family: AbstractTaskFamily, draws: bool, threshold: str, scale: float
 ) -> ArmsExplorer:
     arms = plain_arms_of(family)
     return ArmsExplorer(
         name,
         arms,
         TopTwoSampling(arms, draws),
-        LikelihoodRatioStopping(arms, threshold),
+        LikelihoodRatioStopping(arms, threshold, check_scale(scale)),
     )

@@ -13,6 +13,8 @@ from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
+    Scale,
+    check_scale,
     untried_first,
 )
 from icpe.explorers.classical.served import plain_arms_of
@@ -105,6 +107,7 @@ def make_track_and_stop(
     threshold: Annotated[
         str, "heuristic: ln((1 + ln t) / delta), as in the paper; or valid"
     ] = "heuristic",
+    scale: Scale = 1.0,
 ) -> ArmsExplorer:
     """Track-and-Stop for a bandit."""
     arms = plain_arms_of(family)
@@ -112,5 +115,5 @@ def make_track_and_stop(
         "track-and-stop",
         arms,
         Tracking(arms, tracking),
-        LikelihoodRatioStopping(arms, threshold),
+        LikelihoodRatioStopping(arms, threshold, check_scale(scale)),
     )

@@ -12,6 +12,8 @@ from icpe.explorers.classical.arms_explorer import (
     AbstractSamplingRule,
     ArmsExplorer,
     LikelihoodRatioStopping,
+    Scale,
+    check_scale,
 )
 from icpe.explorers.classical.served import arms_of
 from icpe.families.bandit.arms import Seen
@@ -34,6 +36,7 @@ def make_uniform_sampling(
     threshold: Annotated[
         str, "heuristic: ln((1 + ln t) / delta), as in the paper; or valid"
     ] = "heuristic",
+    scale: Scale = 1.0,
 ) -> ArmsExplorer:
     """Uniform sampling with the stopping rule of Track-and-Stop."""
     arms = arms_of(family)
@@ -41,5 +44,5 @@ def make_uniform_sampling(
         "uniform-sampling",
         arms,
         UniformSampling(arms.num_arms),
-        LikelihoodRatioStopping(arms, threshold),
+        LikelihoodRatioStopping(arms, threshold, check_scale(scale)),
     )

@@ -1,0 +1,110 @@
+"""`icpe compare`: explorers at equal accuracy."""
+
+import dataclasses
+from typing import Annotated
+
+import tyro
+
+from icpe.cli.options import FamilyName, Seed, Settings, check_seed
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Compare the costs of explorers at equal accuracy, on the same fresh tasks.
+
+    Each explorer is moved along its own curve to the accuracy: a trained one by its
+    price, a rule with a posterior by its threshold, a classical method by the scale
+    of its threshold. Intervals are 95 %, of paired differences.
+    """
+
+    explorers: Annotated[
+        tyro.conf.Positional[tuple[str, ...]],
+        tyro.conf.arg(metavar="EXPLORER [EXPLORER ...]", help_behavior_hint=""),
+    ]
+    """Who is compared, the first with each of the others: a trained explorer's file,
+    or a name from `icpe zoo` or `icpe baselines`."""
+    family: FamilyName = None
+    """The family the tasks come from; that of the file if left out."""
+    accuracy: Annotated[float, tyro.conf.arg(metavar="A")] = 0.9
+    """The share of right answers at which they are compared."""
+    episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 10_000
+    """Number of episodes, the same for all."""
+    seed: Seed = 0
+    """Seed of the tasks, the noise and the explorers."""
+    json: bool = False
+    """Print one line of JSON."""
+    settings: Settings = dataclasses.field(default_factory=dict)
+
+
+def run(args: Args) -> int:
+    """Compares and prints."""
+    from icpe.cli.explorers import resolve
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.evaluate.equal_accuracy import compare_at_accuracy
+    from icpe.evaluate.report import family_record
+    from icpe.families.registry import describe
+
+    check_seed(args.seed)
+    cast = resolve(args.explorers, args.family, args.settings)
+    keep_compiled_programs()
+    rows = compare_at_accuracy(
+        cast.explorers,
+        cast.family,
+        args.accuracy,
+        episodes=args.episodes,
+        seed=args.seed,
+        progress=progress_meter(),
+    )
+    if args.json:
+        record = {
+            "family": family_record(cast.family),
+            "accuracy": args.accuracy,
+            "episodes": args.episodes,
+            "seed": args.seed,
+            "explorers": [dataclasses.asdict(row) for row in rows],
+        }
+        print_json(record)
+        return 0
+    console = output()
+    console.print(describe(cast.family))
+    unit = "cost" if cast.family.spec.costs else "queries"
+    for line in comparison_lines([dataclasses.asdict(row) for row in rows], unit):
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+    console.print(
+        f"All at accuracy {args.accuracy:g}, on the same {args.episodes} tasks; saved "
+        f"by {rows[0].explorer} against each other one.",
+        soft_wrap=True,
+        highlight=False,
+        markup=False,
+    )
+    return 0
+
+
+def comparison_lines(rows: list[dict], unit: str = "queries") -> list[str]:
+    """The table of `icpe compare`, from the objects that --json prints."""
+    cells = [("explorer", unit, "95 %", "saved", "95 %")]
+    for row in rows:
+        cells.append(
+            (
+                row["explorer"],
+                *_shown(row["mean_cost"], row["mean_cost_interval"], "{:.2f}"),
+                *_shown(row["saving"], row["saving_interval"], "{:.1%}"),
+            )
+        )
+    cells[1] = (*cells[1][:3], "", "")
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in cells
+    ]
+
+
+def _shown(value: float | None, interval, style: str) -> tuple[str, str]:
+    if value is None or interval is None:
+        return "never", ""
+    low, high = (style.format(end).replace("%", "") for end in interval)
+    return style.format(value).replace("%", " %"), f"{low} to {high}"
