@@ -17,7 +17,8 @@ def test_the_demo_goes_through_its_parts(icpe, monkeypatch):
     called = icpe("demo")
     assert called.status == 0, called.err
     assert called.out.count("The answer:") == 2
-    assert "At equal accuracy" in called.out
+    # Random guesses of numbers are never right with probability 0.9 in time.
+    assert re.search(r"uniform +never", called.out)
     assert "icpe play binary-search-8" in called.out
 
 

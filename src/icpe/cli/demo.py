@@ -94,8 +94,8 @@ def _compare(console, number: int, seed: int) -> None:
         low, high = random.saving_interval
         console.print(
             "At equal accuracy, asking the right questions saves "
-            f"{100 * random.saving:.0f} % of the queries of random pulls (95 % interval "
-            f"{100 * low:.0f} to {100 * high:.0f} %).",
+            f"{100 * random.saving:.0f} % of the queries of random pulls "
+            f"(95 % interval {100 * low:.0f} to {100 * high:.0f} %).",
             soft_wrap=True,
             highlight=False,
         )
