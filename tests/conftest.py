@@ -3,6 +3,7 @@
 
 import os
 import tempfile
+from pathlib import Path
 
 # Two workers share two cores, so each keeps to one; set before numpy is imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -139,6 +140,19 @@ def whole_surveys(brief_surveys, monkeypatch):
 
     for name, value in (brief_surveys | {"_RECENT": {}}).items():
         monkeypatch.setattr(survey, name, value)
+
+
+_MOST_MAPS = 20_000
+"""Of the 65,530 that Linux allows a process; compiled programs take several each."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_compiled_programs():
+    """Programs of earlier modules go before there are too many for one process."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > _MOST_MAPS:
+        jax.clear_caches()
 
 
 @pytest.fixture
