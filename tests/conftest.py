@@ -119,13 +119,9 @@ def brief_surveys():
     Yields the settings of a whole survey, by name.
     """
     from icpe.learn import survey
+    from support.brief_surveys import brief_settings
 
-    size = survey.Size(draws=2**16, table=2**22)
-    brief = {
-        "SIZES": {"cpu": size, "gpu": size},
-        "_MOST_TASKS": 1024,
-        "_NUM_EPISODES": 512,
-    }
+    brief = brief_settings()
     whole = {name: getattr(survey, name) for name in brief}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in brief.items():

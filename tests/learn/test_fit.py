@@ -75,6 +75,7 @@ def run_script(script, *words, **environment):
         "JAX_COMPILATION_CACHE_DIR": cache,
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
+        "PYTHONPATH": os.pathsep.join(sys.path),
     }
     return subprocess.run(
         [sys.executable, "-c", script, *map(str, words)],
@@ -182,12 +183,14 @@ def test_the_time_limit_stops_after_the_chunk_in_flight(whole_config, tmp_path):
 DIES_WHILE_SAVING = """
 import json, os, signal, sys
 from pathlib import Path
-from icpe import files
+from icpe.artifact import trees
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions, fit
-from icpe.testing.toy_tasks import TwoDoors
+from support.brief_surveys import make_brief
+from support.toy_tasks import TwoDoors
 
-save, saved = files.save_file, []
+make_brief()
+save, saved = trees.save_file, []
 
 def save_and_die(*args, **kwargs):
     save(*args, **kwargs)
@@ -195,7 +198,7 @@ def save_and_die(*args, **kwargs):
     if len(saved) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
-files.save_file = save_and_die
+trees.save_file = save_and_die
 config = TrainConfig(**json.loads(sys.argv[1]))
 options = FitOptions(checkpoint=Path(sys.argv[2]), checkpoint_seconds=0.0)
 fit(TwoDoors(horizon=3), config, options)
@@ -223,8 +226,10 @@ import equinox as eqx, jax, numpy as np
 from icpe.core.errors import InvalidParameterError
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import device_mesh, fit
-from icpe.testing.toy_tasks import TwoDoors
+from support.brief_surveys import make_brief
+from support.toy_tasks import TwoDoors
 
+make_brief()
 assert len(jax.devices()) == 2
 config = TrainConfig(**json.loads(sys.argv[1]))
 result = fit(TwoDoors(horizon=3), config)

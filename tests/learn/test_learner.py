@@ -72,7 +72,7 @@ def test_the_networks_that_ship_follow_slowly(learner, tiny):
     shipped = learner.explorer(after).nets
     for one, other in zip(
         leaves((shipped.trainable(), shipped.predictions)),
-        leaves((after.averaged, learner.survey.predictions)),
+        leaves((after.averaged, after.predictions)),
         strict=True,
     ):
         np.testing.assert_array_equal(one, other)
