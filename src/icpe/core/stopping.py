@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import jax.random as jr
+from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Flag, Index, PRNGKey, Scalar
@@ -53,6 +54,8 @@ def is_confident(log_posterior: Float[Array, "hypotheses"], threshold: Scalar) -
 
 def random_query(query_mask: Bool[Array, "queries"], *, key: PRNGKey) -> Index:
     """A uniformly random allowed query, or `STOP` if none is allowed."""
+    # A mask that never changes is a constant, whose sums a compiler takes seconds for.
+    query_mask = lax.optimization_barrier(query_mask)
     num_allowed = jnp.cumsum(query_mask.astype(jnp.int32))
     rank = jr.randint(key, (), 0, num_allowed[-1])
     return stop_if(num_allowed[-1] == 0, jnp.argmax(num_allowed > rank))

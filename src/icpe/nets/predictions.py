@@ -33,6 +33,8 @@ INFORMATION = 0
 _LARGEST_EXACT = 2**16
 """Entries of hypotheses x queries x outcomes up to which all are looked at for every
 history; beyond, information about the class stands in for that about the hypothesis."""
+_BLOCK = 32
+"""Hypotheses that are compared at once."""
 _HIGHEST = lax.Precision.HIGHEST
 
 
@@ -367,7 +369,7 @@ class Predictions(eqx.Module):
         if cells is None or not self._is_small(cells):
             return jnp.zeros(())
         right = jnp.max(jnp.sum(self._by_hypothesis(weights), axis=-1), axis=-1)
-        after = jnp.sum(jnp.max(self._joint(weights, cells), axis=-1), axis=-1)
+        after = jnp.sum(self._most_probable(weights, cells), axis=-1)
         right = right[..., None]
         removed = (after - right) / jnp.maximum(1.0 - right, 1e-4)
         return jnp.clip(removed, 0.0, 1.0)
@@ -376,6 +378,32 @@ class Predictions(eqx.Module):
         """Whether all hypotheses, queries and cells can be looked at together."""
         num_queries, num_cells, _ = cells.shape
         return self.num_hypotheses * num_queries * num_cells <= _LARGEST_EXACT
+
+    def _most_probable(self, weights, cells) -> Float[Array, "*batch queries cells"]:
+        """Probability of the best hypothesis together with each cell of each query.
+
+        A product with one class per hypothesis is never formed: block by block, it is
+        an elementwise maximum, which a GPU compiles in no time. As a reduction over
+        so many axes it takes minutes.
+        """
+        if self.num_each > 1:
+            return jnp.max(self._joint(weights, cells), axis=-1)
+        width = min(_BLOCK, cells.shape[-1])
+        blocks = -(-cells.shape[-1] // width)
+        short = blocks * width - cells.shape[-1]
+        weights = jnp.pad(weights, [(0, 0)] * (weights.ndim - 1) + [(0, short)])
+        cells = lax.optimization_barrier(jnp.pad(cells, [(0, 0), (0, 0), (0, short)]))
+
+        def larger(block, most):
+            one = lax.dynamic_slice_in_dim(weights, block * width, width, axis=-1)
+            two = lax.dynamic_slice_in_dim(cells, block * width, width, axis=-1)
+            for index in range(width):
+                chance = one[..., index, None, None] * _like(weights, two[..., index])
+                most = jnp.maximum(most, chance)
+            return most
+
+        nothing = jnp.zeros((*weights.shape[:-1], *cells.shape[:-1]), weights.dtype)
+        return lax.fori_loop(0, blocks, larger, nothing)
 
     def _joint(self, weights, cells) -> Float[Array, "*batch queries cells h"]:
         """Probability of each hypothesis together with each cell of each query."""
