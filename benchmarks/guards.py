@@ -11,72 +11,121 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
+from jaxtyping import Array, Float
 
 from icpe import zoo
-from icpe.artifact.outcome_law import NumberLaw
+from icpe.artifact import Artifact
+from icpe.artifact.outcome_law import AbstractOutcomeLaw, NumberLaw
 from icpe.cli.runtime import keep_compiled_programs
+from icpe.core.arrays import Scalar
 from icpe.core.family import AbstractTaskFamily
 from icpe.evaluate.guard import GuardStage, count_alarms, measure_guard
 
 DOCS = Path(__file__).parents[1] / "docs"
 RECORD = DOCS / "data" / "guards.json"
 PAGE = DOCS / "certificates.md"
-EPISODES = 2048
-FRESH = 5_000
+EPISODES = 4096
+FRESH = 20_000
 SEED = 11
 MARK, END = "<!-- guards -->", "<!-- /guards -->"
 
 
 class Changed(AbstractTaskFamily):
-    """A family whose answers are scaled, shifted, or made less or more noisy."""
+    """A family whose answers are scaled, shifted, more or less noisy, or of another.
+
+    What is changed is an array, so that all changes share one compiled program.
+
+    Attributes:
+        family: the explorer's own.
+        scale: what its answers are multiplied by.
+        shift: what is added to them.
+        noise: what their distance to the mean answer is multiplied by.
+        shuffled: whether queries get one another's answers.
+        mixed: whether every query is answered by another task.
+        words: values by entry that are no numbers.
+        samples: from which the mean answer is taken.
+    """
 
     family: AbstractTaskFamily
-    scale: float = 1.0
-    shift: float = 0.0
-    noise: float = 1.0
-    others: bool = False
+    scale: Scalar
+    shift: Scalar
+    noise: Scalar
+    shuffled: Scalar
+    mixed: Scalar
+    words: Float[Array, "words entries"]
+    samples: int = eqx.field(static=True, default=16)
 
     @property
     def spec(self):
         return self.family.spec
 
     def sample_task(self, *, key):
-        return self.family.sample_task(key=key)
+        return self.family.sample_task(key=key), key
 
     def reset(self, task, *, key):
-        return self.family.reset(task, key=key)
+        return self.family.reset(task[0], key=key)
 
     def step(self, state, query, task, *, key):
-        asked = (query + 1) % self.spec.num_queries if self.others else query
-        found = self.family.step(state, asked, task, key=key)
-        outcome = found.outcome
-        if self.noise != 1.0:
-            means = [
-                self.family.step(state, asked, task, key=other).outcome
-                for other in jnp.asarray(_keys(key))
-            ]
-            center = sum(means) / len(means)
-            outcome = center + self.noise * (outcome - center)
+        own, task_key = task
+        order = jr.permutation(task_key, self.spec.num_queries)
+        asked = jnp.where(self.shuffled > 0, order[query], query)
+        other = self.family.sample_task(key=jr.fold_in(task_key, query))
+        answering = jax.tree.map(
+            lambda one, two: jnp.where(self.mixed > 0, two, one), own, other
+        )
+
+        def answer(key):
+            return self.family.step(state, asked, answering, key=key)
+
+        found = answer(key)
+        others = jax.vmap(lambda key: answer(key).outcome)(
+            jr.split(jr.fold_in(key, 1), self.samples)
+        )
+        center = others.mean(axis=0)
+        apart = found.outcome - center
+        outcome = jnp.where(self.noise == 1, found.outcome, center + self.noise * apart)
         outcome = self.scale * outcome + self.shift
+        outcome = jnp.where(self.is_word(found.outcome), found.outcome, outcome)
         return dataclasses.replace(found, outcome=outcome)
 
+    def is_word(self, outcome):
+        """Flags, and values that say that nothing was revealed, have no units."""
+        return jnp.any(self.words == outcome, axis=0)
+
     def hypothesis(self, task):
-        return self.family.hypothesis(task)
+        return self.family.hypothesis(task[0])
 
 
-def _keys(key, number: int = 64):
-    import jax.random as jr
+def changed(artifact: Artifact, **change: float) -> Changed:
+    """The explorer's family with one thing changed."""
+    values = {"scale": 1.0, "shift": 0.0, "noise": 1.0, "shuffled": 0.0, "mixed": 0.0}
+    values.update(change)
+    arrays: dict[str, Any] = {name: jnp.asarray(x) for name, x in values.items()}
+    family = artifact.family.with_data()
+    law = _law(artifact)
+    words = law.words if isinstance(law, NumberLaw) else np.zeros((0, 1))
+    return Changed(family, words=jnp.asarray(words), **arrays)
 
-    return jr.split(jr.fold_in(key, 1), number)
+
+def _law(artifact: Artifact) -> AbstractOutcomeLaw:
+    assert artifact.guard is not None
+    return artifact.guard.law
 
 
-def changes(artifact) -> dict[str, dict[str, Any]]:
+def changes(artifact: Artifact) -> dict[str, dict[str, Any]]:
     """What is done to the answers of a family."""
-    law = artifact.guard.law
+    law = _law(artifact)
+    wrong_answers = {
+        "answers shuffled": {"shuffled": 1.0},
+        "no such hypothesis": {"mixed": 1.0},
+    }
     if not isinstance(law, NumberLaw):
-        return {"answers to other queries": {"others": True}}
+        return wrong_answers
     width = float(np.sqrt(np.median(law.within)))
     return {
         "units x 10": {"scale": 10.0},
@@ -84,8 +133,7 @@ def changes(artifact) -> dict[str, dict[str, Any]]:
         "shift of 5 noise widths": {"shift": 5.0 * width},
         "noise doubled": {"noise": 2.0},
         "noise halved": {"noise": 0.5},
-        "answers to other queries": {"others": True},
-    }
+    } | wrong_answers
 
 
 def measure(names) -> None:
@@ -107,7 +155,7 @@ def power(names) -> None:
         alarms = count_alarms(artifact, artifact.guard, FRESH, seed=SEED)
         rows = {}
         for word, change in changes(artifact).items():
-            rows[word] = _noticed(artifact, Changed(artifact.family, **change))
+            rows[word] = _noticed(artifact, changed(artifact, **change))
         record[name] = {"fresh": FRESH, "alarms": alarms, "noticed": rows}
         print(name, record[name], flush=True)
         RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")

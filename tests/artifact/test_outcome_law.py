@@ -16,14 +16,15 @@ def seen(outcome, query=0, belief=BELIEF, count=0.0, mean=0.0):
         belief,
         np.array([query]),
         np.array([[outcome]]),
-        np.array([count]),
+        np.array([[count]]),
         np.array([[mean]]),
     )
 
 
 def numbers(between=0.0):
     mean = np.array([[[0.0], [2.0]], [[1.0], [1.0]]])
-    return NumberLaw(mean, np.full((2, 2, 1), between), np.full((2, 2, 1), 0.25))
+    between, within = np.full((2, 2, 1), between), np.full((2, 2, 1), 0.25)
+    return NumberLaw(mean, between, within, np.zeros((0, 1)), np.ones((2, 2, 1, 1)))
 
 
 def test_a_number_is_as_surprising_as_its_smaller_tail_is_small():
@@ -43,11 +44,43 @@ def test_surprise_at_numbers_of_the_law_itself_has_mean_one():
         np.repeat(BELIEF, len(truth), axis=0),
         np.zeros(len(truth), int),
         outcomes[:, None],
-        np.zeros(len(truth)),
+        np.zeros((len(truth), 1)),
         np.zeros((len(truth), 1)),
     )
+    surprise = numbers().surprise(batch)
     # An exponential variable: five standard errors err once in a million.
-    assert numbers().surprise(batch).found.mean() == pytest.approx(1.0, abs=0.025)
+    assert surprise.found.mean() == pytest.approx(1.0, abs=0.025)
+    # Ratios of densities have mean one; those of smaller spreads, whose variance is
+    # finite (below 2.5 for a half, 26 for a tenth), within five standard errors.
+    ratios = np.exp(surprise.odds[:, :2, 0]).mean(axis=0)
+    np.testing.assert_allclose(ratios, 1.0, atol=5 * np.sqrt(26 / len(truth)))
+
+
+def test_ratios_are_those_of_the_densities():
+    law, only = numbers(), np.array([[1.0, 0.0]])
+    odds = law.surprise(seen(0.8, belief=only)).odds[0, :, 0]
+    for spread, ratio in zip((0.1, 0.5, 2.0, 8.0), odds, strict=False):
+        exact = norm.logpdf(0.8, 0.0, 0.5 * spread) - norm.logpdf(0.8, 0.0, 0.5)
+        assert ratio == pytest.approx(exact, rel=1e-6)
+
+
+def test_words_among_the_numbers_have_their_own_probability():
+    shape = (2, 2, 1)
+    chance = np.array([[[[0.25, 0.75]], [[0.5, 0.5]]]] * 2)
+    law = NumberLaw(
+        np.ones(shape), np.zeros(shape), np.ones(shape), np.zeros((1, 1)), chance
+    )
+    silent = law.surprise(seen(0.0))
+    word = BELIEF[0] @ chance[0, :, 0, 0]
+    assert silent.found[0] == pytest.approx(-np.log(word))
+    np.testing.assert_array_equal(silent.odds[0, :-1], 0.0)
+    assert silent.odds[0, -1, 0] == pytest.approx(np.log(0.375 / word))
+    loud = law.surprise(seen(3.0))
+    tail = 2 * norm.sf(2.0) * (1 - word)
+    assert loud.found[0] == pytest.approx(-np.log(tail))
+    np.testing.assert_array_equal(
+        law.is_number(np.array([[0.0], [3.0]])), [[False], [True]]
+    )
 
 
 def test_earlier_answers_move_what_is_expected_as_in_a_joint_gaussian():
@@ -68,10 +101,12 @@ def test_a_symbol_is_as_surprising_as_all_that_are_no_more_probable():
     chances = BELIEF[0] @ table[0]
     tails = [chances[chances <= chance + 1e-12].sum() for chance in chances]
     scores = -np.log(tails)
-    for symbol, score in zip((-1.0, 0.0, 1.0), scores, strict=True):
-        found = law.surprise(seen(symbol))
+    anyhow = table[0].mean(axis=0)
+    for index, score in enumerate(scores):
+        found = law.surprise(seen(index - 1.0))
         assert found.found[0] == pytest.approx(score)
-        assert found.expected[0] == pytest.approx(chances @ scores)
+        others = np.log([1 / 3 / chances[index], anyhow[index] / chances[index]])
+        np.testing.assert_allclose(found.odds[0, :, 0], others, atol=1e-12)
     assert law.surprise(seen(0.4)).found[0] == MOST_SURPRISE
 
 

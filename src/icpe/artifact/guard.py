@@ -1,11 +1,14 @@
 """Does what comes look like the family that the certificate is about?
 
 A certificate holds for problems of the family it was made on. A session fed in other
-units, or with answers to other questions, is none of these. The guard scores every
-answer by how rare it is, given the belief and the earlier answers, and raises an alarm
-if one is rarer than any in the family's own sessions, or if many together are more, or
-less, surprising than they should be. Its limits are measured so that few sessions of
-the family itself ever raise one (`icpe.evaluate.guard`).
+units, or with answers to other questions, is none of these. The guard predicts every
+answer from the belief and the earlier answers, and raises an alarm if one is rarer than
+hardly any in the family's own sessions, or if another law (a larger or smaller spread,
+answers at random) explains all of them together much better. The second is a test
+martingale: under the law itself, ratios of probabilities average to one at any time
+(Ville's inequality bounds how often they ever grow large). The law is an estimate, so
+limits are not taken from theory but measured so that few sessions of the family itself
+ever exceed them (`icpe.evaluate.guard`).
 """
 
 import dataclasses
@@ -13,12 +16,10 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import logsumexp
 
 from icpe.artifact.outcome_law import AbstractOutcomeLaw, Seen, law_of
 from icpe.core.spec import TaskSpec
-
-_SETTLING = 4.0
-"""Answers before a sum of surprises is taken for what it is."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,15 +27,13 @@ class Limits:
     """What no more than few sessions of the family exceed.
 
     Attributes:
-        one: the surprise of one answer.
-        more: by how much the sum of surprises is above its mean, over the root of the
-            number of answers.
-        less: the same below it.
+        one: the surprise of one answer, less the log of how many came so far: every
+            answer may raise a false alarm, and later ones less.
+        together: log of how much better the other laws explain all answers.
     """
 
     one: float
-    more: float
-    less: float
+    together: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,16 +46,22 @@ class Guard:
 
     def start(self, spec: TaskSpec) -> "Watch":
         """Before the first answer."""
-        zeros = np.zeros(spec.num_queries)
-        return Watch(self, spec, zeros, np.zeros((len(zeros), spec.outcome_size)))
+        empty = np.zeros((spec.num_queries, spec.outcome_size))
+        return Watch(self, spec, 0, empty, empty, np.zeros(()))
 
     def to_dict(self) -> dict[str, Any]:
         """All but the arrays of the law."""
         return {"limits": dataclasses.asdict(self.limits), "record": self.record}
 
     @staticmethod
-    def of(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Guard":
-        """From the values of `to_dict` and the arrays of the law."""
+    def of(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Guard | None":
+        """From the values of `to_dict` and the arrays of the law.
+
+        None for a guard with limits of another kind, from before there were these.
+        """
+        fields = {field.name for field in dataclasses.fields(Limits)}
+        if set(values["limits"]) != fields:
+            return None
         return Guard(law_of(arrays), Limits(**values["limits"]), values["record"])
 
 
@@ -66,9 +71,10 @@ class Watch:
 
     guard: Guard
     spec: TaskSpec
-    counts: Float[np.ndarray, "queries"]
+    number: int
+    counts: Float[np.ndarray, "queries entries"]
     sums: Float[np.ndarray, "queries entries"]
-    excess: float = 0.0
+    odds: Float[np.ndarray, "*others"]
     alarm: str | None = None
 
     def after(
@@ -79,39 +85,40 @@ class Watch:
     ) -> "Watch":
         """With one more answer; an alarm once raised stays."""
         count = self.counts[query]
+        answer = np.asarray(outcome, float)[None]
         seen = Seen(
             np.asarray(belief, float)[None],
             np.array([query]),
-            np.asarray(outcome, float)[None],
-            np.array([count]),
-            (self.sums[query] / max(count, 1.0))[None],
+            answer,
+            count[None],
+            (self.sums[query] / np.maximum(count, 1.0))[None],
         )
         surprise = self.guard.law.surprise(seen)
-        excess = self.excess + float(surprise.found[0] - surprise.expected[0])
+        counted = self.guard.law.is_number(answer)[0]
         counts, sums = self.counts.copy(), self.sums.copy()
-        counts[query] += 1
-        sums[query] += outcome
-        alarm = self.alarm or self._alarm(seen, float(surprise.found[0]), excess)
-        return Watch(self.guard, self.spec, counts, sums, excess, alarm)
+        counts[query] += counted
+        sums[query] += np.where(counted, outcome, 0.0)
+        odds = self.odds + surprise.odds[0]
+        alarm = self.alarm or self._alarm(seen, float(surprise.found[0]), odds)
+        number = self.number + 1
+        return Watch(self.guard, self.spec, number, counts, sums, odds, alarm)
 
-    def _alarm(self, seen: Seen, one: float, excess: float) -> str | None:
-        limits = self.guard.limits
-        number = int(self.counts.sum()) + 1
-        scaled = excess / np.sqrt(number + _SETTLING)
-        if one > limits.one or scaled > limits.more:
+    def _alarm(self, seen: Seen, one: float, odds) -> str | None:
+        limits, law = self.guard.limits, self.guard.law
+        number = self.number + 1
+        if one - np.log(number) > limits.one:
             shown = ", ".join(f"{x:.4g}" for x in seen.outcome[0])
             asked = self.spec.query_name(int(seen.query[0]))
-            sentence = (
-                f"{shown} came for query {asked}, where this family expects "
-                f"{self.guard.law.expects(seen, self.spec)}"
-            )
-            if one <= limits.one:
-                sentence = f"{number} answers together are too rare; {sentence}"
-            return f"{sentence}; are the units and the order of answers right?"
-        if scaled < -limits.less:
             return (
-                f"{number} answers together vary less than this family's do; is the "
-                "noise smaller than the explorer was trained for?"
+                f"{shown} came for query {asked}, where this family expects "
+                f"{law.expects(seen, self.spec)}; are the units and the order of "
+                "answers right?"
+            )
+        if _together(odds[None])[0] > limits.together:
+            better = int(odds.max(axis=1).argmax())
+            return (
+                f"{number} answers together {law.others[better]}; are the "
+                "units, the noise and the order of answers right?"
             )
         return None
 
@@ -121,16 +128,11 @@ class Extremes:
     """The most of each kind that a batch of whole sessions came to."""
 
     one: Float[np.ndarray, "episodes"]
-    more: Float[np.ndarray, "episodes"]
-    less: Float[np.ndarray, "episodes"]
+    together: Float[np.ndarray, "episodes"]
 
     def exceeds(self, limits: Limits) -> np.ndarray:
         """Which of them would have raised an alarm."""
-        return (
-            (self.one > limits.one)
-            | (self.more > limits.more)
-            | (self.less > limits.less)
-        )
+        return (self.one > limits.one) | (self.together > limits.together)
 
 
 def extremes(law: AbstractOutcomeLaw, beliefs, queries, outcomes, length) -> Extremes:
@@ -145,24 +147,33 @@ def extremes(law: AbstractOutcomeLaw, beliefs, queries, outcomes, length) -> Ext
     """
     number, steps = queries.shape
     num_queries = int(queries.max(initial=0)) + 1
-    counts = np.zeros((number, num_queries))
-    sums = np.zeros((number, num_queries, outcomes.shape[2]))
-    excess = np.zeros(number)
-    most = np.full((3, number), -np.inf)
+    counts = np.zeros((number, num_queries, outcomes.shape[2]))
+    sums = np.zeros_like(counts)
+    odds: np.ndarray | None = None
+    most = np.full((2, number), -np.inf)
     for step in range(steps):
         rows = np.flatnonzero(length > step)
         if not len(rows):
             break
         query = queries[rows, step]
         count = counts[rows, query]
-        mean = sums[rows, query] / np.maximum(count, 1.0)[:, None]
+        mean = sums[rows, query] / np.maximum(count, 1.0)
         outcome = outcomes[rows, step].astype(float)
         seen = Seen(beliefs[rows, step].astype(float), query, outcome, count, mean)
         surprise = law.surprise(seen)
-        excess[rows] += surprise.found - surprise.expected
-        scaled = excess[rows] / np.sqrt(step + 1 + _SETTLING)
-        found = np.stack([surprise.found, scaled, -scaled])
+        if odds is None:
+            odds = np.zeros((number, *surprise.odds.shape[1:]))
+        odds[rows] += surprise.odds
+        found = np.stack([surprise.found - np.log(step + 1), _together(odds[rows])])
         most[:, rows] = np.maximum(most[:, rows], found)
-        counts[rows, query] += 1
-        sums[rows, query] += outcome
+        counted = law.is_number(outcome)
+        counts[rows, query] += counted
+        sums[rows, query] += np.where(counted, outcome, 0.0)
     return Extremes(*most)
+
+
+def _together(
+    odds: Float[np.ndarray, "batch others entries"],
+) -> Float[np.ndarray, "batch"]:
+    """Log of the mean of all ratios: a martingale whatever entries have in common."""
+    return logsumexp(odds, axis=(1, 2)) - np.log(odds[0].size)

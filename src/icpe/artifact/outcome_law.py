@@ -8,8 +8,8 @@ import abc
 import dataclasses
 
 import numpy as np
-from jaxtyping import Float, Int
-from scipy.special import log_ndtr, logsumexp
+from jaxtyping import Bool, Float, Int
+from scipy.special import log_ndtr, logsumexp, ndtri_exp
 
 from icpe.core.spec import TaskSpec
 
@@ -17,6 +17,10 @@ MOST_SURPRISE = 60.0
 _LEAST_WEIGHT = 1e-3
 _WIDE = 2.6
 """Standard deviations on each side of what is called expected, about 99 %."""
+_SPREADS = (0.1, 0.5, 2.0, 8.0)
+"""Of the other laws of numbers, in standard deviations of the law itself."""
+_LARGEST = 100.0
+"""Standard deviations; farther away is no stranger."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,31 +31,48 @@ class Seen:
         belief: probability of each hypothesis.
         query: the query made.
         outcome: the answer.
-        count: how often the query had been made before in the episode.
-        mean: the mean of its answers so far; 0 if there were none.
+        count: how many numbers of each entry the query gave before in the episode,
+            not counting values that are a word for something (`is_number`).
+        mean: their mean so far; 0 if there were none.
     """
 
     belief: Float[np.ndarray, "batch hypotheses"]
     query: Int[np.ndarray, "batch"]
     outcome: Float[np.ndarray, "batch entries"]
-    count: Float[np.ndarray, "batch"]
+    count: Float[np.ndarray, "batch entries"]
     mean: Float[np.ndarray, "batch entries"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Surprise:
-    """-log of the probability of an answer as rare as this one, and its mean."""
+    """How much an answer speaks against the law.
+
+    Attributes:
+        found: -log of the probability of an answer as rare as this one.
+        odds: log of how much more probable each other law makes each entry.
+    """
 
     found: Float[np.ndarray, "batch"]
-    expected: Float[np.ndarray, "batch"]
+    odds: Float[np.ndarray, "batch others entries"]
 
 
 class AbstractOutcomeLaw(abc.ABC):
     """The probability of answers, given the belief."""
 
+    @property
+    @abc.abstractmethod
+    def others(self) -> tuple[str, ...]:
+        """The laws that it is held against, in words for "the answers ..."."""
+
     @abc.abstractmethod
     def surprise(self, seen: Seen) -> Surprise:
-        """How rare each answer is."""
+        """How rare each answer is, and how much better the other laws explain it."""
+
+    @abc.abstractmethod
+    def is_number(
+        self, outcome: Float[np.ndarray, "batch entries"]
+    ) -> Bool[np.ndarray, "batch entries"]:
+        """Which entries are numbers, whose mean tells of the next one."""
 
     @abc.abstractmethod
     def expects(self, seen: Seen, spec: TaskSpec) -> str:
@@ -69,8 +90,16 @@ class SymbolLaw(AbstractOutcomeLaw):
     symbols: Float[np.ndarray, "symbols entries"]
     probability: Float[np.ndarray, "queries hypotheses symbols"]
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        return ("come as if at random", "fit no hypothesis of the family")
+
     def surprise(self, seen: Seen) -> Surprise:
-        """By the probability of all outcomes that are no more probable."""
+        """By the probability of all outcomes that are no more probable.
+
+        It is held against equal probabilities, and against what the query gives for
+        hypotheses drawn anew for each answer.
+        """
         chances = self._chances(seen)
         rarer = chances[:, None] <= chances[..., None] * (1 + 1e-6)
         tail = np.sum(rarer * chances[:, None], axis=2)
@@ -81,7 +110,16 @@ class SymbolLaw(AbstractOutcomeLaw):
         spread = np.ptp(self.symbols, axis=0).max(initial=1.0)
         known = distance[rows, nearest] <= (1e-3 * spread) ** 2
         found = np.where(known, scores[rows, nearest], MOST_SURPRISE)
-        return Surprise(found, np.sum(chances * scores, axis=1))
+        anyhow = self.probability.mean(axis=1)[seen.query, nearest]
+        others = np.stack([np.full(len(rows), 1.0 / len(self.symbols)), anyhow], axis=1)
+        least = np.exp(-MOST_SURPRISE)
+        logs = np.log(np.maximum(others, least))
+        odds = logs - np.log(np.maximum(chances[rows, nearest], least))[:, None]
+        odds = np.where(known[:, None], odds, MOST_SURPRISE)
+        return Surprise(found, odds[..., None])
+
+    def is_number(self, outcome):
+        return np.zeros(outcome.shape, bool)
 
     def expects(self, seen: Seen, spec: TaskSpec) -> str:
         words = {value: word for word, value in spec.outcome_labels}
@@ -105,33 +143,72 @@ class NumberLaw(AbstractOutcomeLaw):
     """Numbers around a mean that varies between tasks, with noise within each.
 
     Answers to a repeated query of one task share what the hypothesis leaves open, so
-    the mean of the earlier ones moves what is expected of the next.
+    the mean of the earlier ones moves what is expected of the next. Some values stand
+    for something else (0 where nothing was revealed, a flag): such words have
+    probabilities of their own.
+
+    Attributes:
+        mean: of the numbers.
+        between: variance between tasks.
+        within: variance within one.
+        words: values that are no numbers, by entry; not a number where there are
+            fewer.
+        chance: probability of each word, and of the last kind, any number.
     """
 
     mean: Float[np.ndarray, "queries hypotheses entries"]
     between: Float[np.ndarray, "queries hypotheses entries"]
     within: Float[np.ndarray, "queries hypotheses entries"]
+    words: Float[np.ndarray, "words entries"]
+    chance: Float[np.ndarray, "queries hypotheses entries kinds"]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        spreads = tuple(
+            f"vary {'less' if spread < 1 else 'more'} than this family's do"
+            for spread in _SPREADS
+        )
+        return (*spreads, "fit no hypothesis of the family")
 
     def surprise(self, seen: Seen) -> Surprise:
-        """By the smaller tail, two-sided, of the rarest number."""
-        center, deviation = self._moments(seen)
-        score = (seen.outcome[:, None] - center) / deviation
-        weights = self._weights(seen)[..., None]
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.maximum(weights, 1e-30))
-        below = logsumexp(logs + log_ndtr(score), axis=1)
-        above = logsumexp(logs + log_ndtr(-score), axis=1)
-        tail = np.log(2.0) + np.minimum(below, above)
-        rarest = tail.min(axis=1) + np.log(tail.shape[1])
+        """By the smaller tail, two-sided, of the rarest entry.
+
+        Numbers are held against laws of another spread: the tail is that of a standard
+        normal z, whose density is compared. Words are held against hypotheses drawn
+        anew for each answer.
+        """
+        chances, code = self._chances(seen), word_of(self.words, seen.outcome)
+        own = np.take_along_axis(chances, code[..., None], axis=2)
+        rarer = np.sum(chances * (chances <= own * (1 + 1e-6)), axis=2)
+        is_number = code == len(self.words)
+        tail = self._tail(seen)
+        least = np.exp(-MOST_SURPRISE)
+        logs = np.log(np.maximum(own[..., 0], least))
+        word_tail = np.log(np.clip(rarer, least, 1.0))
+        tails = np.where(is_number, np.log(2.0) + tail + logs, word_tail)
+        rarest = tails.min(axis=1) + np.log(tails.shape[1])
         found = np.clip(-rarest, 0.0, MOST_SURPRISE)
-        return Surprise(found, np.ones(len(found)))
+        squared = np.square(np.clip(ndtri_exp(tail), -_LARGEST, 0.0))[:, None]
+        spreads = np.asarray(_SPREADS)[:, None]
+        ratios = 0.5 * squared * (1.0 - spreads**-2) - np.log(spreads)
+        ratios = np.where(is_number[:, None], ratios, 0.0)
+        anyhow = self.chance.mean(axis=1)[seen.query]
+        anyhow = np.take_along_axis(anyhow, code[..., None], axis=2)[..., 0]
+        anyhow = np.log(np.maximum(anyhow, least)) - logs
+        return Surprise(found, np.concatenate([ratios, anyhow[:, None]], axis=1))
+
+    def is_number(self, outcome):
+        return word_of(self.words, outcome) == len(self.words)
 
     def expects(self, seen: Seen, spec: TaskSpec) -> str:
         center, deviation = (array[0] for array in self._moments(seen))
         alive = self._weights(seen)[0] >= _LEAST_WEIGHT
         low = (center - _WIDE * deviation)[alive].min(axis=0)
         high = (center + _WIDE * deviation)[alive].max(axis=0)
+        numbers = self._chances(seen)[0, :, -1] >= _LEAST_WEIGHT
         outside = np.maximum(low - seen.outcome[0], seen.outcome[0] - high)
+        code = word_of(self.words, seen.outcome)[0]
+        outside = np.where(numbers & (code == len(self.words)), outside, -np.inf)
         entry = int(outside.argmax())
         name = ""
         if len(low) > 1:
@@ -140,17 +217,40 @@ class NumberLaw(AbstractOutcomeLaw):
         return f"{low[entry]:.3g} to {high[entry]:.3g}{name}"
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"mean": self.mean, "between": self.between, "within": self.within}
+        return {
+            field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+        }
+
+    def _tail(self, seen: Seen) -> Float[np.ndarray, "batch entries"]:
+        """Log probability of smaller or of larger numbers, whichever is less."""
+        center, deviation = self._moments(seen)
+        score = (seen.outcome[:, None] - center) / deviation
+        weights = (
+            self._weights(seen)[..., None] * self._rows(self.chance, seen)[..., -1]
+        )
+        weights = np.maximum(weights, 1e-30)
+        logs = np.log(weights / weights.sum(axis=1, keepdims=True))
+        sides = [logsumexp(logs + log_ndtr(side), axis=1) for side in (score, -score)]
+        return np.minimum(*map(np.asarray, sides))
 
     def _moments(self, seen: Seen):
         mean, between, within = (
-            array[seen.query] for array in (self.mean, self.between, self.within)
+            self._rows(array, seen) for array in (self.mean, self.between, self.within)
         )
-        count = seen.count[:, None, None]
+        count = seen.count[:, None]
         share = count * between / np.maximum(count * between + within, 1e-30)
         center = mean + share * (seen.mean[:, None] - mean)
         variance = within + between * (1.0 - share)
         return center, np.sqrt(np.maximum(variance, 1e-18))
+
+    @staticmethod
+    def _rows(array: np.ndarray, seen: Seen) -> np.ndarray:
+        return array[seen.query].astype(float)
+
+    def _chances(self, seen: Seen) -> Float[np.ndarray, "batch entries kinds"]:
+        return np.einsum(
+            "bh,bhew->bew", self._weights(seen), self._rows(self.chance, seen)
+        )
 
     def _weights(self, seen: Seen) -> Float[np.ndarray, "batch hypotheses"]:
         if self.mean.shape[1] == 1:
@@ -158,11 +258,22 @@ class NumberLaw(AbstractOutcomeLaw):
         return seen.belief
 
 
+def word_of(
+    words: Float[np.ndarray, "words entries"],
+    outcome: Float[np.ndarray, "batch entries"],
+) -> Int[np.ndarray, "batch entries"]:
+    """Which word each entry is; the number of words where it is a number."""
+    code = np.full(outcome.shape, len(words))
+    for index, word in enumerate(words):
+        code[outcome.astype(words.dtype) == word] = index
+    return code
+
+
 def law_of(arrays: dict[str, np.ndarray]) -> AbstractOutcomeLaw:
     """The law that a file has kept."""
     if "symbols" in arrays:
         return SymbolLaw(arrays["symbols"], arrays["probability"])
-    return NumberLaw(arrays["mean"], arrays["between"], arrays["within"])
+    return NumberLaw(**arrays)
 
 
 def _word(symbol: Float[np.ndarray, "entries"], words: dict) -> str:

@@ -16,7 +16,12 @@ import numpy as np
 
 from icpe.artifact import Artifact
 from icpe.artifact.guard import Extremes, Guard, Limits, extremes
-from icpe.artifact.outcome_law import AbstractOutcomeLaw, NumberLaw, SymbolLaw
+from icpe.artifact.outcome_law import (
+    AbstractOutcomeLaw,
+    NumberLaw,
+    SymbolLaw,
+    word_of,
+)
 from icpe.core.checks import check_at_least
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.programs import jit_program
@@ -31,8 +36,8 @@ from icpe.theory.intervals import clopper_pearson_upper
 MOST_FALSE_ALARMS = 0.01
 """Share of whole sessions of the family; its upper bound is kept below."""
 CONFIDENCE = 0.99
-_AIMED_AT = 0.0015
-"""Share that each of the three limits is chosen for."""
+_AIMED_AT = 0.0025
+"""Share that each of the two limits is chosen for."""
 _STREAM = 0x6A4D
 _NUM_PRICES = 3
 _LARGEST_CHUNK, _MOST_BELIEFS = 512, 2**25
@@ -42,6 +47,8 @@ FEWEST_EPISODES = 512
 """With fewer, even no alarm at all would not show that they are rare enough."""
 _FEWEST = 8
 """Answers from which on a query and a hypothesis have a law of their own."""
+_MOST_WORDS, _WORD_SHARE = 8, 0.02
+"""Values of one entry that are words, and the share of answers that makes one."""
 _RAISE = 1.1
 _MOST_TRIES = 12
 
@@ -79,7 +86,7 @@ def measure_guard(
     stage = GuardStage(artifact, seed)
     law = _count(stage, episodes)
     chosen = stage.extremes("limits", episodes, law)
-    limits = Limits(*(_limit(chosen, name) for name in ("one", "more", "less")))
+    limits = Limits(*(_limit(chosen, name) for name in ("one", "together")))
     for attempt in range(_MOST_TRIES):
         found = stage.extremes(f"check {attempt}", episodes, law)
         alarms = [int(each.exceeds(limits).sum()) for each in found]
@@ -226,47 +233,64 @@ def _symbol_law(spec: TaskSpec, queries, hypotheses, outcomes, symbols) -> Symbo
     counts = np.bincount(
         cells * len(symbols) + codes, minlength=shape[0] * shape[1] * len(symbols)
     ).reshape(*shape, len(symbols))
-    every = counts.sum(axis=(0, 1)) + 1e-3
-    every = every / every.sum()
-    of_query = counts.sum(axis=1) + every
-    of_query = of_query / of_query.sum(axis=-1, keepdims=True)
-    table = counts + 0.5 * of_query[:, None]
-    table = table / table.sum(axis=-1, keepdims=True)
-    return SymbolLaw(symbols.astype(np.float32), table.astype(np.float32))
+    return SymbolLaw(symbols.astype(np.float32), _shrunk(counts).astype(np.float32))
 
 
 def _number_law(spec: TaskSpec, queries, hypotheses, outcomes, episode) -> NumberLaw:
-    entries = outcomes.shape[1]
-    cells, shape = _groups(spec, queries, hypotheses, entries)
-    values = outcomes.astype(float)
+    words = _words(outcomes)
+    entries, kinds = outcomes.shape[1], len(words) + 1
+    cells, shape = _groups(spec, queries, hypotheses, entries * kinds)
     total = shape[0] * shape[1]
+    code = word_of(words, outcomes)
+    values = outcomes.astype(float)
+    number = (code == len(words)).astype(float)
 
-    def sums(keys, numbers, size):
-        found = [
-            np.bincount(keys, numbers[:, entry], minlength=size)
-            for entry in range(entries)
-        ]
+    def sums(keys, weights, size):
+        found = [np.bincount(keys, one, minlength=size) for one in weights.T]
         return np.stack(found, axis=1)
 
-    counts = np.bincount(cells, minlength=total)[:, None]
-    first = sums(cells, values, total).reshape(*shape, entries)
-    second = sums(cells, np.square(values), total).reshape(*shape, entries)
-    counts = counts.reshape(*shape, 1)
-    mean, variance = _moments(counts, first, second)
+    moments = [sums(cells, number * values**power, total) for power in range(3)]
+    mean, variance = _moments(*(x.reshape(*shape, entries) for x in moments))
     # Repeated answers in one episode tell the noise from what tasks differ by.
     _, repeated = np.unique(episode * spec.num_queries + queries, return_inverse=True)
     size = int(repeated.max(initial=-1)) + 1
-    times = np.bincount(repeated, minlength=size)[:, None]
-    own = (sums(repeated, values, size) / np.maximum(times, 1))[repeated]
-    squares = np.square(values - own).sum(axis=0)
-    freedom = len(values) - size
-    spread = np.square(values - mean.reshape(total, entries)[cells]).mean(axis=0)
-    share = np.ones(entries)
-    if freedom >= _FEWEST:
-        share = np.clip(squares / freedom / np.maximum(spread, 1e-18), 0.0, 1.0)
+    times = sums(repeated, number, size)
+    own = (sums(repeated, number * values, size) / np.maximum(times, 1))[repeated]
+    squares = np.sum(number * np.square(values - own), axis=0)
+    freedom = number.sum(axis=0) - (times > 0).sum(axis=0)
+    apart = number * np.square(values - mean.reshape(total, entries)[cells])
+    spread = apart.sum(axis=0) / np.maximum(number.sum(axis=0), 1)
+    noise = squares / np.maximum(freedom, 1) / np.maximum(spread, 1e-18)
+    share = np.where(freedom >= _FEWEST, np.clip(noise, 0.0, 1.0), 1.0)
     within = np.maximum(share * variance, 1e-6 * spread + 1e-18)
     between = np.maximum(variance - within, 0.0)
-    return NumberLaw(*(a.astype(np.float32) for a in (mean, between, within)))
+    kind = np.stack([sums(cells, 1.0 * (code == k), total) for k in range(kinds)], 2)
+    chance = _shrunk(kind.reshape(*shape, entries, kinds))
+    arrays = (mean, between, within, words, chance)
+    return NumberLaw(*(array.astype(np.float32) for array in arrays))
+
+
+def _words(outcomes: np.ndarray) -> np.ndarray:
+    """Values that come again and again in an entry, most frequent first."""
+    found = []
+    for column in outcomes.T:
+        values, times = np.unique(column, return_counts=True)
+        often = np.argsort(-times)[:_MOST_WORDS]
+        found.append(values[often][times[often] >= _WORD_SHARE * len(column)])
+    words = np.full((max(map(len, found)), outcomes.shape[1]), np.nan, outcomes.dtype)
+    for entry, values in enumerate(found):
+        words[: len(values), entry] = values
+    return words
+
+
+def _shrunk(counts: np.ndarray) -> np.ndarray:
+    """Shares along the last axis, towards those of the query and of all."""
+    every = counts.sum(axis=(0, 1)) + 1e-3
+    every = every / every.sum(axis=-1, keepdims=True)
+    of_query = counts.sum(axis=1) + every
+    of_query = of_query / of_query.sum(axis=-1, keepdims=True)
+    table = counts + 0.5 * of_query[:, None]
+    return table / table.sum(axis=-1, keepdims=True)
 
 
 def _moments(counts, first, second):
@@ -274,6 +298,7 @@ def _moments(counts, first, second):
     of_query = [x.sum(axis=1, keepdims=True) for x in (counts, first, second)]
     of_all = [x.sum(axis=(0, 1), keepdims=True) for x in (counts, first, second)]
     number, one, two = of_all
+    number = np.maximum(number, 1)
     mean, variance = one / number, two / number - np.square(one / number)
     for number, one, two in (of_query, (counts, first, second)):
         safe = np.maximum(number, 1)
