@@ -5,11 +5,28 @@ the posterior when it is asked for.
 """
 
 import abc
+from typing import NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index, PyTree
+
+
+class TaskClasses(NamedTuple):
+    """Finitely many classes of tasks, in each of which outcomes are independent.
+
+    Attributes:
+        log_prior: log-probability of each class.
+        log_likelihood: log-probability of each outcome of each query in each class.
+        hypotheses: the true hypothesis of each class; several may share one.
+        outcomes: what the outcomes are.
+    """
+
+    log_prior: Float[Array, "classes"]
+    log_likelihood: Float[Array, "classes queries outcomes"]
+    hypotheses: Int[Array, "classes"]
+    outcomes: Float[Array, "outcomes entries"]
 
 
 class AbstractBelief(eqx.Module):
@@ -31,6 +48,10 @@ class AbstractBelief(eqx.Module):
     @abc.abstractmethod
     def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"]:
         """Log-probability of each hypothesis; -inf for the impossible."""
+
+    def classes(self) -> TaskClasses | None:
+        """What it reckons with, where that is a table of few outcomes."""
+        return None
 
 
 class AbstractPredictiveBelief(AbstractBelief):

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index
-from icpe.core.belief import AbstractPredictiveBelief
+from icpe.core.belief import AbstractPredictiveBelief, TaskClasses
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import AbstractTaskFamily, Limits
 from icpe.core.likelihood import outcome_table
@@ -54,6 +54,16 @@ class FiniteModelBelief(AbstractPredictiveBelief):
     def information_gains(self, state: LogWeights) -> Float[Array, "queries"]:
         """By enumeration of tasks and outcomes."""
         return information_gains(self.model, state)
+
+    def classes(self) -> TaskClasses:
+        model = self.model
+        answers = self.first_answer + np.arange(model.log_likelihood.shape[2])
+        return TaskClasses(
+            model.log_prior,
+            model.log_likelihood,
+            model.hypotheses,
+            jnp.asarray(answers[:, None], model.log_prior.dtype),
+        )
 
 
 class AbstractFiniteFamily(AbstractTaskFamily):

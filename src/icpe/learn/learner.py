@@ -20,7 +20,7 @@ from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.behavior import BehaviorExplorer, draw_points, ignore_stop_probability
 from icpe.learn.config import TrainConfig
 from icpe.learn.replay import Experience, Replay
-from icpe.learn.shape import net_config, price_range, tables_of
+from icpe.learn.shape import net_config, price_range, tables_of, trust_of
 from icpe.learn.steps import (
     adam,
     gradient_step,
@@ -232,7 +232,7 @@ class UniversalLearner(eqx.Module):
     def _knows_luck(self) -> bool:
         """Whether the tables are good enough to tell luck from skill."""
         tables = tables_of(self.config, self.survey)
-        if tables is None or self.survey.trust < 1.0:
+        if tables is None or trust_of(self.config, self.survey) < 1.0:
             return False
         return tables.information_is_exact
 

@@ -9,6 +9,7 @@ from typing import Literal
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.spec import TaskSpec
 from icpe.learn.config import TrainConfig
+from icpe.learn.shape import trust_of
 from icpe.learn.survey import Survey, machine_here, survey
 
 Machine = Literal["cpu", "gpu"]
@@ -61,7 +62,8 @@ def recipe(
     """
     found = survey(family, machine) if found is None else found
     config = {"cpu": _CPU, "gpu": _GPU}[machine]
-    changes = {} if found.trust < _TRUSTED else _from_good_tables(machine, config)
+    is_good_start = trust_of(config, found) >= _TRUSTED
+    changes = _from_good_tables(machine, config) if is_good_start else {}
     changes |= _lengths(config, family.spec, found)
     return dataclasses.replace(config, **changes)
 
@@ -110,7 +112,7 @@ def _lengths(config: TrainConfig, spec: TaskSpec, found: Survey) -> dict:
     if spec.horizon < _LONG_HORIZON:
         return {}
     steps = spec.horizon // 2
-    if found.pilot is not None and found.trust >= _TRUSTED:
+    if found.pilot is not None and trust_of(config, found) >= _TRUSTED:
         steps = min(steps, max(8, round(1.5 * max(found.pilot.mean_queries))))
     return {
         "crop_steps": steps,

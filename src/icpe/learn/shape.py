@@ -26,7 +26,7 @@ def net_config(config: TrainConfig, spec: TaskSpec, survey: Survey) -> NetConfig
     tied = summary and spec.queries_alike
     check_scale(spec, survey)
     tables = tables_of(config, survey)
-    shape = None if tables is None else tables.shape(survey.trust)
+    shape = None if tables is None else tables.shape(trust_of(config, survey))
     measured = not (spec.outcome_shift or spec.outcome_scale or spec.outcome_flags)
     return NetConfig(
         config.transformer,
@@ -75,10 +75,18 @@ def tables_of(config: TrainConfig, survey: Survey) -> Predictions | None:
     return survey.predictions if given is None else given
 
 
+def trust_of(config: TrainConfig, survey: Survey) -> float:
+    """The share of the evidence of these tables that holds."""
+    tables = tables_of(config, survey)
+    if tables is None:
+        return 0.0
+    return 1.0 if tables is survey.given else survey.trust
+
+
 def price_range(config: TrainConfig, spec: TaskSpec, survey: Survey) -> PriceRange:
     """The prices worth training for, with what the configuration fixes."""
     low, high = _USUAL_PRICES[0] / spec.horizon, _USUAL_PRICES[1]
-    if survey.pilot is not None and survey.trust >= 0.75:
+    if survey.pilot is not None and trust_of(config, survey) >= 0.75:
         low, high = _piloted_prices(survey.pilot, spec)
         if config.error_prob:
             low = max(low, _price_for(config.error_prob / 3, survey.pilot, spec))

@@ -21,7 +21,6 @@ from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
 from icpe.core.history import History
-from icpe.core.likelihood import given_probabilities
 from icpe.core.programs import COMPILER_OPTIONS, jit_program
 from icpe.core.request import OperatingPoint
 from icpe.core.simulate import first_answers
@@ -29,8 +28,9 @@ from icpe.core.stopping import random_query
 from icpe.explorers.neural.predicted import PredictedBelief
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
 from icpe.explorers.rules.scores import InformationScore
+from icpe.learn.given import given_tables
 from icpe.learn.tables import NUM_CELLS, Answers, Tally, cluster, fit_classes
-from icpe.nets.predictions import Predictions, SymbolTable
+from icpe.nets.predictions import Predictions
 from icpe.play.rollout import rollout
 
 _FEW_DRAWS = 2**19
@@ -46,7 +46,6 @@ _MOST_STEPS = 48
 _MOST_PILOT_STEPS = 128
 _CHUNK = 2**22
 _MOST_RECENT = 4
-_LEAST_PROBABILITY = 1e-12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,10 +90,10 @@ class Survey(eqx.Module):
         outcome_shift: mean of each outcome entry over tasks and queries.
         outcome_scale: its standard deviation.
         predictions: the tables, None where they predict nothing or would be too large.
-        given: the same tables with the family's own likelihood in place of the counts,
-            None where it gives none or outcomes are many.
         trust: how much of their evidence holds on fresh random episodes, 0 to 1.
         pilot: how far a greedy rule with the tables gets; None without them.
+        given: the tables that the family itself gives, whose evidence holds entirely;
+            None where it gives none or outcomes are many.
     """
 
     num_symbols: int | None = eqx.field(static=True)
@@ -157,6 +156,17 @@ def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
             best = (loss, trust, found)
     assert best is not None
     _, trust, predictions = best
+    given = None
+    if few.symbols is not None and not np.any(few.first):
+        given = given_tables(family, few.symbols, size.table)
+    if given is not None:
+        return Survey(
+            **facts,
+            predictions=predictions if trust else None,
+            trust=trust,
+            pilot=_pilot(family, given, 1.0, seed + 2),
+            given=given,
+        )
     if not trust:
         return nothing
     return Survey(
@@ -164,23 +174,6 @@ def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
         predictions=predictions,
         trust=trust,
         pilot=_pilot(family, predictions, trust, seed + 2),
-        given=_given(family, predictions, few),
-    )
-
-
-def _given(
-    family: AbstractTaskFamily, counted: Predictions, few: Answers
-) -> Predictions | None:
-    """Tables from the likelihood that a family gives, if it does."""
-    if few.symbols is None or counted.num_each > 1:
-        return None
-    found = given_probabilities(family, few.symbols)
-    if found is None:
-        return None
-    logs = jnp.log(jnp.maximum(jnp.moveaxis(found, 0, -1), _LEAST_PROBABILITY))
-    table = SymbolTable(jnp.asarray(few.symbols, jnp.float32), logs)
-    return dataclasses.replace(
-        counted, outcomes=table, log_prior=jax.nn.log_softmax(family.log_prior())
     )
 
 

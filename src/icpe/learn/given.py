@@ -1,0 +1,95 @@
+"""Tables of predictions that a family gives: nothing has to be counted.
+
+A family may give the likelihood of its outcomes, or an exact belief that reckons with
+finitely many classes of tasks, several for a hypothesis that does not fix the law (the
+abilities within a band of an adaptive test).
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from icpe.core.belief import TaskClasses
+from icpe.core.errors import UnsupportedError
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.likelihood import given_probabilities
+from icpe.nets.predictions import Predictions, SymbolTable
+
+_LEAST_PROBABILITY = 1e-12
+_NO_WEIGHT = -60.0
+_MOST_CLASSES = 4096
+
+
+def given_tables(
+    family: AbstractTaskFamily,
+    symbols: Float[np.ndarray, "symbols outcome"],
+    largest: int,
+) -> Predictions | None:
+    """The tables of a family with few outcomes, None where it gives none.
+
+    Args:
+        family: one that reveals nothing at reset.
+        symbols: all its outcomes.
+        largest: entries that a table may have.
+    """
+    found = given_probabilities(family, symbols)
+    if found is not None:
+        prior = jax.nn.log_softmax(family.log_prior())
+        number = family.spec.num_hypotheses
+        alone = TaskClasses(
+            prior, jnp.log(found), jnp.arange(number), jnp.asarray(symbols)
+        )
+        return _predictions(family, alone)
+    try:
+        belief = family.exact_belief()
+    except UnsupportedError:
+        return None
+    classes = None if belief is None else belief.classes()
+    if classes is None or not _fits(classes, symbols, largest):
+        return None
+    return _predictions(family, classes)
+
+
+def _fits(classes: TaskClasses, symbols, largest: int) -> bool:
+    """Whether the classes are few, and their outcomes those that were seen."""
+    known = np.asarray(classes.outcomes)
+    if len(classes.log_prior) > _MOST_CLASSES or classes.log_likelihood.size > largest:
+        return False
+    if known.shape[1] != symbols.shape[1]:
+        return False
+    distance = np.abs(symbols[:, None] - known[None]).max(axis=2)
+    return bool(np.all(distance.min(axis=1) < 1e-4))
+
+
+def _predictions(family: AbstractTaskFamily, classes: TaskClasses) -> Predictions:
+    """Classes are put hypothesis by hypothesis, as many for each as the most has."""
+    spec = family.spec
+    hypotheses = np.asarray(classes.hypotheses)
+    sizes = np.bincount(hypotheses, minlength=spec.num_hypotheses)
+    num_each = int(sizes.max())
+    order = np.argsort(hypotheses, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    rank = np.arange(len(order)) - starts[hypotheses[order]]
+    places = hypotheses[order] * num_each + rank
+    num_classes = spec.num_hypotheses * num_each
+    log_prior = np.full(num_classes, _NO_WEIGHT)
+    log_prior[places] = np.maximum(np.asarray(classes.log_prior), _NO_WEIGHT)[order]
+    logs = np.maximum(np.asarray(classes.log_likelihood), np.log(_LEAST_PROBABILITY))
+    _, num_queries, num_outcomes = logs.shape
+    table = np.full((num_classes, num_queries, num_outcomes), -np.log(num_outcomes))
+    table[places] = logs[order]
+    outcomes = SymbolTable(
+        jnp.asarray(classes.outcomes, jnp.float32),
+        jnp.asarray(np.moveaxis(table, 0, -1), jnp.float32),
+    )
+    return Predictions(
+        log_prior=jnp.asarray(log_prior, jnp.float32),
+        outcomes=outcomes,
+        first=None,
+        caution=jnp.zeros(()),
+        correction=jnp.ones(()),
+        num_hypotheses=spec.num_hypotheses,
+        costs=spec.costs,
+        ask_once=spec.ask_once,
+    )
