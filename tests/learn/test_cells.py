@@ -8,7 +8,7 @@ import scipy.stats
 from icpe.core.simulate import FirstAnswers
 from icpe.core.spec import TaskSpec
 from icpe.learn.tables import NUM_CELLS, Answers, fit_classes
-from icpe.nets.predictions import GaussianTable
+from icpe.nets.outcome_tables import GaussianTable
 
 MEANS = np.array([[0.0, 0.0, 1.0], [0.0, 0.5, 1.0]])
 """Of the outcome, for each of two queries in each of three classes."""

@@ -7,9 +7,10 @@ import pytest
 from icpe.families import NoisyBinarySearch
 from icpe.learn import recipe as module
 from icpe.learn.config import TrainConfig
+from icpe.learn.pilot import Pilot
 from icpe.learn.recipe import outlook, preset, recipe
 from icpe.learn.shape import net_config
-from icpe.learn.survey import Pilot, survey
+from icpe.learn.survey import survey
 from icpe.studies.gauntlet import HiddenNumber
 from support.toy_tasks import TwoDoors
 

@@ -11,8 +11,9 @@ from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import PriceRange
 from icpe.families import make
 from icpe.learn.config import TrainConfig
+from icpe.learn.pilot import Pilot
 from icpe.learn.shape import net_config, price_range
-from icpe.learn.survey import Pilot, Survey
+from icpe.learn.survey import Survey
 from icpe.nets.predictions import Predictions, PredictionShape
 
 SPEC = TaskSpec(num_queries=2, num_hypotheses=2, outcome_size=1, horizon=40)

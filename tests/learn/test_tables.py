@@ -14,7 +14,7 @@ from icpe.learn.tables import (
     distinct_outcomes,
     fit_classes,
 )
-from icpe.nets.predictions import FlaggedTable
+from icpe.nets.outcome_tables import FlaggedTable
 
 MOST = 64
 """Distinct outcomes that still count as symbols."""

@@ -9,12 +9,8 @@ import scipy.stats
 
 from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.predicted import PredictedBelief
-from icpe.nets.predictions import (
-    FlaggedTable,
-    GaussianTable,
-    Predictions,
-    PredictionShape,
-)
+from icpe.nets.outcome_tables import FlaggedTable, GaussianTable
+from icpe.nets.predictions import Predictions, PredictionShape
 from support.prediction_tables import predictions, random_law, symbol_table
 
 CLASSES, QUERIES, SYMBOLS = 6, 4, 3

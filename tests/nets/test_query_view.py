@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from icpe.nets import predictions as module
-from icpe.nets.predictions import FlaggedTable
+from icpe.nets.outcome_tables import FlaggedTable
 from support.prediction_tables import predictions, random_law, symbol_table
 
 CLASSES, QUERIES, SYMBOLS = 6, 4, 3

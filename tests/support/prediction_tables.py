@@ -6,12 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from icpe.core.spec import TaskSpec
-from icpe.nets.predictions import (
-    AbstractOutcomes,
-    Predictions,
-    PredictionShape,
-    SymbolTable,
-)
+from icpe.nets.outcome_tables import AbstractOutcomes, SymbolTable
+from icpe.nets.predictions import Predictions, PredictionShape
 
 
 def predictions(

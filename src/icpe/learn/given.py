@@ -14,7 +14,8 @@ from icpe.core.belief import TaskClasses
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.likelihood import given_probabilities
-from icpe.nets.predictions import Predictions, SymbolTable
+from icpe.nets.outcome_tables import SymbolTable
+from icpe.nets.predictions import Predictions
 
 _LEAST_PROBABILITY = 1e-12
 _NO_WEIGHT = -60.0

@@ -4,7 +4,8 @@ from icpe.core.errors import InvalidParameterError
 from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.learn.config import TrainConfig
-from icpe.learn.survey import Pilot, Survey
+from icpe.learn.pilot import Pilot
+from icpe.learn.survey import Survey
 from icpe.nets.predictions import Predictions
 
 _MOST_SUMMARY_FEATURES = 4096

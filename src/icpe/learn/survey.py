@@ -8,7 +8,6 @@ rule with these tables gets, which tells the prices worth training for.
 
 import dataclasses
 import functools as ft
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -20,16 +19,14 @@ from icpe.core.arrays import PRNGKey
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
-from icpe.core.history import History
-from icpe.core.programs import COMPILER_OPTIONS, jit_program
+from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
 from icpe.core.simulate import first_answers
 from icpe.core.stopping import random_query
-from icpe.explorers.neural.predicted import PredictedBelief
-from icpe.explorers.rules.belief_explorer import BeliefExplorer
-from icpe.explorers.rules.scores import InformationScore
+from icpe.learn.counting import count_by_hypothesis
 from icpe.learn.given import given_tables
-from icpe.learn.tables import NUM_CELLS, Answers, Tally, cluster, fit_classes
+from icpe.learn.pilot import Pilot, fly_pilot, posteriors
+from icpe.learn.tables import NUM_CELLS, Answers, cluster, fit_classes
 from icpe.nets.predictions import Predictions
 from icpe.play.rollout import rollout
 
@@ -43,8 +40,6 @@ _FIXED_LAW = 0.01
 _TRUSTS = (0.25, 0.5, 0.75, 1.0)
 _NUM_EPISODES = 2048
 _MOST_STEPS = 48
-_MOST_PILOT_STEPS = 128
-_CHUNK = 2**22
 _MOST_RECENT = 4
 
 
@@ -57,27 +52,6 @@ class Size:
 
 
 SIZES = {"cpu": Size(2**22, 2**22), "gpu": Size(2**26, 2**26)}
-
-
-@dataclasses.dataclass(frozen=True)
-class Pilot:
-    """How far the greedy rule with the tables gets, threshold by threshold.
-
-    Attributes:
-        thresholds: of the posterior at which it stops.
-        accuracy: share of right answers.
-        mean_cost: of the queries made.
-        mean_queries: number of queries made.
-        at_horizon: accuracy after all queries that the horizon allows.
-        before: accuracy of the best guess before any query.
-    """
-
-    thresholds: tuple[float, ...]
-    accuracy: tuple[float, ...]
-    mean_cost: tuple[float, ...]
-    mean_queries: tuple[float, ...]
-    at_horizon: float
-    before: float
 
 
 class Survey(eqx.Module):
@@ -156,6 +130,7 @@ def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
             best = (loss, trust, found)
     assert best is not None
     _, trust, predictions = best
+    keys = jr.split(jr.key(seed + 2), _NUM_EPISODES)
     given = None
     if few.symbols is not None and not np.any(few.first):
         given = given_tables(family, few.symbols, size.table)
@@ -164,7 +139,7 @@ def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
             **facts,
             predictions=predictions if trust else None,
             trust=trust,
-            pilot=_pilot(family, given, 1.0, seed + 2),
+            pilot=fly_pilot(family, given, 1.0, keys),
             given=given,
         )
     if not trust:
@@ -173,7 +148,7 @@ def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
         **facts,
         predictions=predictions,
         trust=trust,
-        pilot=_pilot(family, predictions, trust, seed + 2),
+        pilot=fly_pilot(family, predictions, trust, keys),
     )
 
 
@@ -207,7 +182,7 @@ class _Fitting:
         few = self._few
         if num_each == 1 and not np.any(few.first):
             seed = self._seed + 10
-            tally = _count_by_hypothesis(self._family, few, self._draws, seed)
+            tally = count_by_hypothesis(self._family, few, self._draws, seed)
             return tally.predictions(few.spec, few.symbols, few.is_noisy)
         classes = cluster(self._answers, num_each, self._seed)
         return fit_classes(self._answers, classes, num_each)
@@ -249,103 +224,13 @@ class _RandomQueries(AbstractExplorer):
         return None
 
 
-def _count_by_hypothesis(
-    family: AbstractTaskFamily, few: Answers, draws: int, seed: int
-) -> Tally:
-    """Adds up answers on the device, a chunk of tasks at a time.
-
-    Every hypothesis needs tasks of its own, so there are at least 32 for each, on
-    average, however many queries that makes.
-    """
-    spec = family.spec
-    symbols = few.symbols
-    width = spec.num_queries * (spec.outcome_size if symbols is None else len(symbols))
-    tasks = max(draws // spec.num_queries, 32 * spec.num_hypotheses)
-    chunk = int(np.clip(_CHUNK // width, 16, tasks))
-    arrays, static = eqx.partition(family, eqx.is_array)
-    sums = jax.device_get(
-        _count(
-            static,
-            chunk,
-            arrays,
-            None if symbols is None else jnp.asarray(symbols, jnp.float32),
-            jr.key(seed),
-            jnp.asarray(-(-tasks // chunk), jnp.int32),
-        )
-    )
-    found: dict[str, Any] = {k: np.asarray(v, float) for k, v in sums.items()}
-    return Tally(**found)
-
-
-@ft.partial(jax.jit, static_argnums=(0, 1), compiler_options=COMPILER_OPTIONS)
-def _count(static, chunk: int, arrays, symbols, key: PRNGKey, num_chunks):
-    family: AbstractTaskFamily = eqx.combine(arrays, static)
-    spec = family.spec
-    queries = jnp.arange(spec.num_queries)
-
-    def look(key: PRNGKey):
-        task_key, reset_key, step_key = jr.split(key, 3)
-        task = family.sample_task(key=task_key)
-        first = family.reset(task, key=reset_key)
-        keys = jr.split(step_key, spec.num_queries)
-        answers = jax.vmap(
-            lambda query, key: family.step(first.state, query, task, key=key).outcome
-        )(queries, keys)
-        return family.hypothesis(task), first.query_mask, answers
-
-    def sums(key: PRNGKey):
-        hypothesis, mask, outcomes = jax.vmap(look)(jr.split(key, chunk))
-        allowed = mask.astype(jnp.float32)
-
-        def add(values):
-            return jax.ops.segment_sum(values, hypothesis, spec.num_hypotheses)
-
-        found = {"sizes": add(jnp.ones(chunk)), "asked": jnp.sum(allowed, axis=0)}
-        weight = allowed[..., None]
-        if symbols is not None:
-            distance = jnp.square(outcomes[:, :, None] - symbols[None, None]).sum(-1)
-            codes = jax.nn.one_hot(jnp.argmin(distance, axis=-1), symbols.shape[0])
-            return found | {"symbol_counts": add(codes * weight)}
-        if not spec.outcome_flags:
-            return found | {
-                "counts": add(allowed),
-                "sums": add(weight * outcomes),
-                "squares": add(weight * jnp.square(outcomes)),
-            }
-        values, shown = jnp.split(outcomes, 2, axis=-1)
-        shown = shown * weight
-        return found | {
-            "counts": add(jnp.sum(shown, axis=1)),
-            "sums": add(jnp.sum(shown * values, axis=1))[..., None],
-            "squares": add(jnp.sum(shown * jnp.square(values), axis=1))[..., None],
-            "revealed": jnp.sum(shown, axis=0),
-        }
-
-    zero = jax.tree.map(
-        lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(sums, key)
-    )
-    return jax.lax.fori_loop(
-        0,
-        num_chunks,
-        lambda i, total: jax.tree.map(jnp.add, total, sums(jr.fold_in(key, i))),
-        zero,
-    )
-
-
-@jit_program
-def _posteriors(predictions: Predictions, history: History):
-    """log P(h | D) by the tables at every position of every history."""
-    log_weights = jax.vmap(predictions.along)(history.queries, history.outcomes)
-    return predictions.log_posterior(log_weights)
-
-
 def _trust(predictions: Predictions, histories) -> tuple[float, float]:
     """Cross-entropy on fresh histories, and the share of the evidence that gives it.
 
     The share is 0 where no share is better than knowing the prior alone.
     """
     history, hypothesis = histories
-    log_posterior = np.asarray(_posteriors(predictions, history), float)
+    log_posterior = np.asarray(posteriors(predictions, history), float)
     truth = np.asarray(hypothesis)
     reached = np.arange(log_posterior.shape[1]) <= np.asarray(history.length)[:, None]
     prior = log_posterior[:, :1]
@@ -360,60 +245,3 @@ def _trust(predictions: Predictions, histories) -> tuple[float, float]:
     best = min(losses, key=lambda share: losses[share])
     worthwhile = losses[best] < 0.98 * losses[0.0]
     return losses[best], best if worthwhile else 0.0
-
-
-def _pilot(
-    family: AbstractTaskFamily, predictions: Predictions, trust: float, seed: int
-) -> Pilot:
-    """Plays the greedy rule to the horizon, and stops it afterwards in thought."""
-    spec = family.spec
-    steps = min(spec.horizon, _MOST_PILOT_STEPS)
-    explorer = BeliefExplorer(
-        "pilot", PredictedBelief(predictions), InformationScore(spec.costs)
-    )
-    point = OperatingPoint.at(spec.horizon, budget=steps)
-    keys = jr.split(jr.key(seed), _NUM_EPISODES)
-    transcript = jit_program(rollout)(explorer, family, point, keys=keys)
-    history = dataclasses.replace(
-        transcript.history,
-        queries=transcript.history.queries[:, :steps],
-        outcomes=transcript.history.outcomes[:, : steps + 1],
-    )
-    log_posterior = np.asarray(_posteriors(predictions, history), float)
-    prior = log_posterior[:, :1]
-    logits = prior + trust * (log_posterior - prior)
-    logits = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
-    length = np.asarray(history.length)
-    last = np.minimum(np.arange(steps + 1)[None], length[:, None])
-    rows = np.arange(len(length))[:, None]
-    sure = np.exp(logits.max(axis=-1))[rows, last]
-    truth = np.asarray(transcript.ending.hypothesis)[:, None]
-    right = (logits.argmax(axis=-1) == truth)[rows, last]
-    costs = np.asarray(spec.costs or (1.0,) * spec.num_queries)
-    queries = np.asarray(history.queries)
-    paid = np.where(queries >= 0, costs[np.maximum(queries, 0)], 0.0).cumsum(axis=1)
-    paid = np.concatenate([np.zeros((len(paid), 1)), paid], axis=1)
-    thresholds = 1.0 - np.geomspace(1.0 - sure[:, 0].mean() + 1e-9, 1e-4, 40)
-    points = [_stop_at(threshold, sure, right, paid, last) for threshold in thresholds]
-    accuracy, cost, made = np.array(points).T
-    return Pilot(
-        thresholds=tuple(thresholds.tolist()),
-        accuracy=tuple(accuracy.tolist()),
-        mean_cost=tuple(cost.tolist()),
-        mean_queries=tuple(made.tolist()),
-        at_horizon=float(right[:, -1].mean()),
-        before=float(right[:, 0].mean()),
-    )
-
-
-def _stop_at(threshold: float, sure, right, paid, last) -> tuple[float, float, float]:
-    """Accuracy, mean cost and mean queries of stopping at a threshold."""
-    reaches = sure >= threshold
-    stop = np.where(reaches.any(axis=1), reaches.argmax(axis=1), sure.shape[1] - 1)
-    rows = np.arange(len(stop))
-    made = last[rows, stop]
-    return (
-        float(right[rows, stop].mean()),
-        float(paid[rows, made].mean()),
-        float(made.mean()),
-    )

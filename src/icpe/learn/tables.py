@@ -13,13 +13,13 @@ from scipy.special import ndtr
 
 from icpe.core.simulate import FirstAnswers, distinct_outcomes
 from icpe.core.spec import TaskSpec
-from icpe.nets.predictions import (
+from icpe.nets.outcome_tables import (
     AbstractOutcomes,
     FlaggedTable,
     GaussianTable,
-    Predictions,
     SymbolTable,
 )
+from icpe.nets.predictions import Predictions
 
 NUM_CELLS = 32
 _NUM_DIRECTIONS = 48

@@ -11,7 +11,6 @@ query net. Where the classes are the hypotheses and the tables exact, the first 
 the greedy rule with the exact posterior.
 """
 
-import abc
 import dataclasses
 
 import equinox as eqx
@@ -23,6 +22,13 @@ from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import Index
 from icpe.core.spec import TaskSpec
+from icpe.nets.outcome_tables import (
+    AbstractOutcomes,
+    empty_table,
+    kind_and_cells,
+    mix,
+    precision_for,
+)
 
 LogWeights = Float[Array, "*batch classes"]
 
@@ -35,7 +41,6 @@ _LARGEST_EXACT = 2**16
 history; beyond, information about the class stands in for that about the hypothesis."""
 _BLOCK = 32
 """Hypotheses that are compared at once."""
-_HIGHEST = lax.Precision.HIGHEST
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,133 +62,6 @@ class PredictionShape:
     first_kind: str
     first_cells: int
     trust: float
-
-
-class AbstractOutcomes(eqx.Module):
-    """The law of outcomes in each class, for every query."""
-
-    @abc.abstractmethod
-    def log_likelihood(
-        self, query: Index, outcome: Float[Array, "outcome"]
-    ) -> Float[Array, "classes"]:
-        """Of one outcome, in every class."""
-
-    @property
-    @abc.abstractmethod
-    def cells(self) -> Float[Array, "queries cells classes"] | None:
-        """Probability of each of few outcomes, or ranges of outcomes, if known."""
-
-    @abc.abstractmethod
-    def separation(
-        self, weights: Float[Array, "*batch classes"]
-    ) -> Float[Array, "*batch queries"]:
-        """About how much each query tells of the class, where there are no cells."""
-
-
-class SymbolTable(AbstractOutcomes):
-    """Outcomes that take few values, each a symbol."""
-
-    symbols: Float[Array, "cells outcome"]
-    log_probability: Float[Array, "queries cells classes"]
-
-    def log_likelihood(
-        self, query: Index, outcome: Float[Array, "outcome"]
-    ) -> Float[Array, "classes"]:
-        """The row of the nearest symbol."""
-        distance = jnp.sum(jnp.square(self.symbols - outcome[None]), axis=1)
-        return self.log_probability[query, jnp.argmin(distance)]
-
-    @property
-    def cells(self) -> Float[Array, "queries cells classes"]:
-        return jnp.exp(self.log_probability)
-
-    def separation(
-        self, weights: Float[Array, "*batch classes"]
-    ) -> Float[Array, "*batch queries"]:
-        raise NotImplementedError
-
-
-class GaussianTable(AbstractOutcomes):
-    """Outcomes of one or several numbers, independent and Gaussian.
-
-    Where an outcome is one number, `cell_probability` are those of ranges of it.
-    """
-
-    mean: Float[Array, "queries outcome classes"]
-    variance: Float[Array, "queries outcome classes"]
-    cell_probability: Float[Array, "queries cells classes"] | None
-
-    def log_likelihood(
-        self, query: Index, outcome: Float[Array, "outcome"]
-    ) -> Float[Array, "classes"]:
-        """The sum over the numbers."""
-        return gaussian_log_density(
-            outcome[:, None], self.mean[query], self.variance[query]
-        ).sum(axis=0)
-
-    @property
-    def cells(self) -> Float[Array, "queries cells classes"] | None:
-        return self.cell_probability
-
-    def separation(
-        self, weights: Float[Array, "*batch classes"]
-    ) -> Float[Array, "*batch queries"]:
-        """The sum over the numbers of log(1 + spread of means / noise) / 2."""
-        return _gaussian_separation(weights, self.mean, self.variance).sum(axis=-1)
-
-
-class FlaggedTable(AbstractOutcomes):
-    """Numbers about the same things whatever the query, some of them revealed.
-
-    The second half of an outcome tells which (`TaskSpec.outcome_flags`); `revealed` is
-    the probability of that for each query.
-    """
-
-    mean: Float[Array, "entries classes"]
-    variance: Float[Array, "entries classes"]
-    revealed: Float[Array, "queries entries"]
-
-    def log_likelihood(
-        self, query: Index, outcome: Float[Array, "outcome"]
-    ) -> Float[Array, "classes"]:
-        """The sum over the numbers that were revealed."""
-        values, flags = jnp.split(outcome, 2)
-        density = gaussian_log_density(values[:, None], self.mean, self.variance)
-        return jnp.sum(flags[:, None] * density, axis=0)
-
-    @property
-    def cells(self) -> None:
-        return None
-
-    def separation(
-        self, weights: Float[Array, "*batch classes"]
-    ) -> Float[Array, "*batch queries"]:
-        """What each number tells, times the probability that it is revealed."""
-        each = _gaussian_separation(weights, self.mean[None], self.variance[None])
-        return jnp.matmul(each[..., 0, :], self.revealed.T, precision=_HIGHEST)
-
-
-def gaussian_log_density(
-    x: Float[Array, "*#shape"],
-    mean: Float[Array, "*shape"],
-    variance: Float[Array, "*shape"],
-) -> Float[Array, "*shape"]:
-    """Of N(mean, variance) at x, up to the constant that all share."""
-    return -0.5 * (jnp.square(x - mean) / variance + jnp.log(variance))
-
-
-def _gaussian_separation(
-    weights: Float[Array, "*batch classes"],
-    mean: Float[Array, "queries outcome classes"],
-    variance: Float[Array, "queries outcome classes"],
-) -> Float[Array, "*batch queries outcome"]:
-    """log(1 + variance of the class means / mean variance) / 2, number by number."""
-    centered = mean - jnp.mean(mean, axis=-1, keepdims=True)
-    first, second, noise = (
-        _mix(weights, table) for table in (centered, jnp.square(centered), variance)
-    )
-    spread = jnp.maximum(second - jnp.square(first), 0.0)
-    return 0.5 * jnp.log1p(spread / noise)
 
 
 class QueryView(eqx.Module):
@@ -228,11 +106,11 @@ class Predictions(eqx.Module):
         first = None
         if shape.first_kind:
             sizes = (1, spec.outcome_size, shape.first_cells, num_classes)
-            first = _empty_table(shape.first_kind, *sizes)
+            first = empty_table(shape.first_kind, *sizes)
         sizes = (spec.num_queries, spec.outcome_size, shape.num_cells, num_classes)
         return Predictions(
             log_prior=jnp.zeros(num_classes),
-            outcomes=_empty_table(shape.kind, *sizes),
+            outcomes=empty_table(shape.kind, *sizes),
             first=first,
             caution=jnp.zeros(()),
             correction=jnp.ones(()),
@@ -253,8 +131,8 @@ class Predictions(eqx.Module):
         """The sizes of the tables."""
         first_kind, first_cells = "", 0
         if self.first is not None:
-            first_kind, first_cells = _kind_and_cells(self.first)
-        kind, cells = _kind_and_cells(self.outcomes)
+            first_kind, first_cells = kind_and_cells(self.first)
+        kind, cells = kind_and_cells(self.outcomes)
         return PredictionShape(
             kind, self.num_each, cells, first_kind, first_cells, trust
         )
@@ -352,9 +230,9 @@ class Predictions(eqx.Module):
             )
             mixed = jnp.sum(joint, axis=-1)
         else:
-            mixed = _mix(weights, cells)
+            mixed = mix(weights, cells)
             conditional = jnp.sum(entr(cells), axis=1)
-            left = jnp.matmul(weights, conditional.T, precision=_precision(cells))
+            left = jnp.matmul(weights, conditional.T, precision=precision_for(cells))
         return jnp.maximum(jnp.sum(entr(mixed), axis=-1) - left, 0.0)
 
     def error_removed(
@@ -414,7 +292,7 @@ class Predictions(eqx.Module):
             "...hc,qohc->...qoh",
             self._by_hypothesis(weights),
             grouped,
-            precision=_precision(cells),
+            precision=precision_for(cells),
         )
 
     def _by_hypothesis(
@@ -423,44 +301,6 @@ class Predictions(eqx.Module):
         return values.reshape(*values.shape[:-1], self.num_hypotheses, self.num_each)
 
 
-def _kind_and_cells(table: AbstractOutcomes) -> tuple[str, int]:
-    cells = 0 if table.cells is None else table.cells.shape[1]
-    kinds = {SymbolTable: "symbols", GaussianTable: "gaussian", FlaggedTable: "flagged"}
-    return kinds[type(table)], cells
-
-
-def _empty_table(
-    kind: str, queries: int, outcome: int, cells: int, classes: int
-) -> AbstractOutcomes:
-    if kind == "symbols":
-        symbols = jnp.zeros((cells, outcome))
-        return SymbolTable(symbols, jnp.zeros((queries, cells, classes)))
-    if kind == "gaussian":
-        moments = jnp.ones((queries, outcome, classes))
-        ranges = jnp.ones((queries, cells, classes)) if cells else None
-        return GaussianTable(moments, moments, ranges)
-    if kind != "flagged":
-        raise ValueError(f"its kind of predictions {kind!r} is not known")
-    entries = jnp.ones((outcome // 2, classes))
-    return FlaggedTable(entries, entries, jnp.ones((queries, outcome // 2)))
-
-
-def _mix(
-    weights: Float[Array, "*batch classes"],
-    cells: Float[Array, "queries cells classes"],
-) -> Float[Array, "*batch queries cells"]:
-    """Probability of each cell of each query under the weights."""
-    num_queries, num_cells, num_classes = cells.shape
-    flat = cells.reshape(num_queries * num_cells, num_classes)
-    mixed = jnp.matmul(weights, flat.T, precision=_precision(cells))
-    return mixed.reshape(*weights.shape[:-1], num_queries, num_cells)
-
-
 def _like(weights, cells):
     """The cells with as many leading axes as a batch of weights needs."""
     return cells.reshape((1,) * (weights.ndim - 1) + cells.shape)
-
-
-def _precision(cells) -> lax.Precision | None:
-    """True float32 unless that would dominate everything else."""
-    return _HIGHEST if cells.size <= 2**20 else None

@@ -1,0 +1,102 @@
+"""How far a greedy rule with the tables gets, before anything is learned."""
+
+import dataclasses
+
+import jax
+import numpy as np
+
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.history import History
+from icpe.core.programs import jit_program
+from icpe.core.request import OperatingPoint
+from icpe.explorers.neural.predicted import PredictedBelief
+from icpe.explorers.rules.belief_explorer import BeliefExplorer
+from icpe.explorers.rules.scores import InformationScore
+from icpe.nets.predictions import Predictions
+from icpe.play.rollout import rollout
+
+_MOST_STEPS = 128
+
+
+@dataclasses.dataclass(frozen=True)
+class Pilot:
+    """How far the greedy rule with the tables gets, threshold by threshold.
+
+    Attributes:
+        thresholds: of the posterior at which it stops.
+        accuracy: share of right answers.
+        mean_cost: of the queries made.
+        mean_queries: number of queries made.
+        at_horizon: accuracy after all queries that the horizon allows.
+        before: accuracy of the best guess before any query.
+    """
+
+    thresholds: tuple[float, ...]
+    accuracy: tuple[float, ...]
+    mean_cost: tuple[float, ...]
+    mean_queries: tuple[float, ...]
+    at_horizon: float
+    before: float
+
+
+def fly_pilot(
+    family: AbstractTaskFamily, predictions: Predictions, trust: float, keys
+) -> Pilot:
+    """Plays the greedy rule to the horizon, and stops it afterwards in thought."""
+    spec = family.spec
+    steps = min(spec.horizon, _MOST_STEPS)
+    explorer = BeliefExplorer(
+        "pilot", PredictedBelief(predictions), InformationScore(spec.costs)
+    )
+    point = OperatingPoint.at(spec.horizon, budget=steps)
+    transcript = jit_program(rollout)(explorer, family, point, keys=keys)
+    history = dataclasses.replace(
+        transcript.history,
+        queries=transcript.history.queries[:, :steps],
+        outcomes=transcript.history.outcomes[:, : steps + 1],
+    )
+    log_posterior = np.asarray(posteriors(predictions, history), float)
+    prior = log_posterior[:, :1]
+    logits = prior + trust * (log_posterior - prior)
+    logits = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+    length = np.asarray(history.length)
+    last = np.minimum(np.arange(steps + 1)[None], length[:, None])
+    rows = np.arange(len(length))[:, None]
+    sure = np.exp(logits.max(axis=-1))[rows, last]
+    truth = np.asarray(transcript.ending.hypothesis)[:, None]
+    right = (logits.argmax(axis=-1) == truth)[rows, last]
+    costs = np.asarray(spec.costs or (1.0,) * spec.num_queries)
+    queries = np.asarray(history.queries)
+    paid = np.where(queries >= 0, costs[np.maximum(queries, 0)], 0.0).cumsum(axis=1)
+    paid = np.concatenate([np.zeros((len(paid), 1)), paid], axis=1)
+    thresholds = 1.0 - np.geomspace(1.0 - sure[:, 0].mean() + 1e-9, 1e-4, 40)
+    points = [_stop_at(threshold, sure, right, paid, last) for threshold in thresholds]
+    accuracy, cost, made = np.array(points).T
+    return Pilot(
+        thresholds=tuple(thresholds.tolist()),
+        accuracy=tuple(accuracy.tolist()),
+        mean_cost=tuple(cost.tolist()),
+        mean_queries=tuple(made.tolist()),
+        at_horizon=float(right[:, -1].mean()),
+        before=float(right[:, 0].mean()),
+    )
+
+
+def _stop_at(threshold: float, sure, right, paid, last) -> tuple[float, float, float]:
+    """Accuracy, mean cost and mean queries of stopping at a threshold."""
+    reaches = sure >= threshold
+    stop = np.where(reaches.any(axis=1), reaches.argmax(axis=1), sure.shape[1] - 1)
+    rows = np.arange(len(stop))
+    made = last[rows, stop]
+    return (
+        float(right[rows, stop].mean()),
+        float(paid[rows, made].mean()),
+        float(made.mean()),
+    )
+
+
+@jit_program
+def posteriors(predictions: Predictions, history: History):
+    """log P(h | D) by the tables at every position of every history."""
+    log_weights = jax.vmap(predictions.along)(history.queries, history.outcomes)
+    return predictions.log_posterior(log_weights)
