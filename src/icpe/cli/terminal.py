@@ -1,7 +1,9 @@
 """What the commands write: tables, bars, progress and JSON."""
 
 import json
+import math
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from icpe.core.progress import AbstractProgress, LineProgress
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "·▁▂▃▄▅▆▇█"
 _SECONDS_BETWEEN_LINES = 5.0
+_LONGEST_TEXT = 300
 
 
 def output() -> Console:
@@ -29,6 +32,27 @@ def output() -> Console:
 def print_json(value: Any) -> None:
     """Prints one JSON value as one line, the last of standard output."""
     print(json.dumps(value, allow_nan=False))
+
+
+def printable(value: Any) -> Any:
+    """JSON values whose texts are short and have nothing that moves a cursor."""
+    if isinstance(value, str):
+        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in value)
+        return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
+    if isinstance(value, Mapping):
+        return {printable(name): printable(it) for name, it in value.items()}
+    if isinstance(value, list | tuple):
+        return [printable(it) for it in value]
+    return value
+
+
+def finite(value: Any) -> Any:
+    """JSON values with null in the place of numbers that are not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: finite(it) for name, it in value.items()}
+    return [finite(it) for it in value] if isinstance(value, list | tuple) else value
 
 
 def floored(bound: float) -> str:

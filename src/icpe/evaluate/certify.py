@@ -200,6 +200,7 @@ def _certificate(
         fingerprint=stage.fingerprint,
         table=artifact.table_hash,
         provenance=provenance(),
+        document=artifact.subject_hash,
     )
 
 
