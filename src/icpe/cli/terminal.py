@@ -1,5 +1,6 @@
 """What the commands write: tables, bars, progress and JSON."""
 
+import contextlib
 import json
 import math
 import sys
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -15,6 +17,7 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
 from icpe.core.progress import AbstractProgress, LineProgress
 
@@ -22,11 +25,29 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "·▁▂▃▄▅▆▇█"
 _SECONDS_BETWEEN_LINES = 5.0
 _LONGEST_TEXT = 300
+_WIDEST = 1000
+
+
+class ResultConsole(Console):
+    """A console that never cuts a number, and tells when its reader has gone."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Prints; a table that is wider than the terminal runs over its edge."""
+        for table in (it for it in objects if isinstance(it, Table)):
+            wide = self.options.update(max_width=_WIDEST)
+            needed = Measurement.get(self, wide, table).minimum
+            if needed > self.width:
+                options |= {"width": needed, "crop": False, "soft_wrap": True}
+        super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Leaves the end of the program to the program."""
+        raise BrokenPipeError
 
 
 def output() -> Console:
     """Where results go: standard output as it is now."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    return ResultConsole(file=sys.stdout, highlight=False, soft_wrap=False)
 
 
 def print_json(value: Any) -> None:
@@ -91,9 +112,13 @@ def progress_meter() -> AbstractProgress:
     """A moving bar if standard error is a terminal, plain lines otherwise."""
     if sys.stderr.isatty():
         return _BarProgress()
-    return LineProgress(
-        lambda line: print(line, file=sys.stderr, flush=True), _SECONDS_BETWEEN_LINES
-    )
+    return LineProgress(_say, _SECONDS_BETWEEN_LINES)
+
+
+def _say(line: str) -> None:
+    """To standard error, whose reader may have gone without ending the work."""
+    with contextlib.suppress(OSError, ValueError):
+        print(line, file=sys.stderr, flush=True)
 
 
 class _BarProgress(AbstractProgress):

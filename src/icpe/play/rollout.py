@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from icpe.core.arrays import PRNGKey, PyTree
-from icpe.core.checks import check_at_least
+from icpe.core.checks import check_num_episodes
 from icpe.core.episode import STOP
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
@@ -158,7 +158,7 @@ def rollout_chunks(
     episode `start`. The transcripts are numpy arrays; the last chunk is cut to the
     number of episodes asked for.
     """
-    check_at_least("num_episodes", num_episodes, 1)
+    check_num_episodes("num_episodes", num_episodes)
     family = family.with_data()
     size = chunk_size or default_chunk_size(explorer, family, operating_point)
     size = min(size, num_episodes)
