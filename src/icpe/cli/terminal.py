@@ -25,20 +25,26 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "·▁▂▃▄▅▆▇█"
 _SECONDS_BETWEEN_LINES = 5.0
 _LONGEST_TEXT = 300
-_WIDEST = 1000
+_WIDEST, _USUAL_WIDTH = 1000, 80
 
 
 class ResultConsole(Console):
     """A console that never cuts a number, and tells when its reader has gone."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Prints; a table that is wider than the terminal runs over its edge."""
-        for table in (it for it in objects if isinstance(it, Table)):
-            wide = self.options.update(max_width=_WIDEST)
-            needed = Measurement.get(self, wide, table).minimum
-            if needed > self.width:
-                options |= {"width": needed, "crop": False, "soft_wrap": True}
-        super().print(*objects, **options)
+        """Prints; a table runs over the edge of a terminal that is less than usual."""
+        tables = [it for it in objects if isinstance(it, Table)]
+        wide = self.options.update(max_width=_WIDEST)
+        needed = [
+            min(_USUAL_WIDTH, Measurement.get(self, wide, table).maximum)
+            for table in tables
+        ]
+        own = self._width
+        self._width = max((self.width, *needed))
+        try:
+            super().print(*objects, **options)
+        finally:
+            self._width = own
 
     def on_broken_pipe(self) -> None:
         """Leaves the end of the program to the program."""

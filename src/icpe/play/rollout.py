@@ -20,6 +20,9 @@ from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
 from icpe.play.lock_step import EpisodeInputs, LockStep
 
+_NUMBERS_PER_PIXEL = 96
+"""That are held at a time where pictures are drawn and convolved, about."""
+
 
 class Ending(eqx.Module):
     """How each of a batch of episodes ended.
@@ -215,5 +218,7 @@ def default_chunk_size(
         for leaf in jax.tree.leaves(state)
         if isinstance(leaf, jax.ShapeDtypeStruct)
     )
+    if spec.query_grid:
+        bytes_each += 4 * _NUMBERS_PER_PIXEL * spec.num_queries * spec.outcome_size
     memory = 2**28 if jax.default_backend() == "cpu" else 2**33
     return 2 ** max(6, min(14, int(math.log2(memory / bytes_each))))
