@@ -6,7 +6,6 @@ import json
 import jax
 import numpy as np
 import pytest
-from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from icpe.artifact import Artifact, provenance
@@ -24,6 +23,7 @@ from icpe.families import BinarySearch, FeedbackGraph
 from icpe.nets.transformer import TransformerConfig
 from support.certificates import unearned_certificate
 from support.random_weights import random_weights
+from support.rewriting import rewrite
 from support.toy_tasks import TwoDoors
 
 TINY = NetConfig(TransformerConfig(width=4, num_layers=1, num_heads=1))
@@ -65,19 +65,6 @@ def path(artifact, tmp_path):
     path = tmp_path / "explorer.safetensors"
     artifact.save(path)
     return path
-
-
-def rewrite(path, change_document=None, change_arrays=None):
-    """Writes the file again with changes, as somebody else could have."""
-    with safe_open(str(path), framework="np") as file:
-        names = list(file.keys())
-        arrays = {name: file.get_tensor(name) for name in names}
-        document = json.loads(file.metadata()["icpe"])
-    if change_document is not None:
-        change_document(document)
-    if change_arrays is not None:
-        change_arrays(arrays)
-    save_file(arrays, str(path), metadata={"icpe": json.dumps(document)})
 
 
 def refusal(path, family=None):
@@ -150,9 +137,9 @@ def test_a_family_that_has_changed_since_is_refused(path, monkeypatch):
 
 
 def test_a_newer_file_is_refused_with_the_version(path):
-    rewrite(path, lambda document: document.update(format_version=2))
+    rewrite(path, lambda document: document.update(format_version=3))
     sentence = refusal(path)
-    assert "has format version 2, newer than 1" in sentence
+    assert "has format version 3, newer than 2" in sentence
     assert "install a newer icpe" in sentence
 
 

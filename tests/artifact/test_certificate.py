@@ -41,7 +41,7 @@ def changed(value):
 )
 def test_a_change_of_any_field_breaks_the_seal(field):
     planned = {"planned_error_prob": 0.1, "planned_confidence": 0.95}
-    values = example(test="betting", level=0.01, **planned).to_dict()
+    values = example(test="betting", level=0.01, document="d", **planned).to_dict()
     edited = Certificate.from_dict({**values, field: changed(values[field])})
     assert not edited.is_intact
 

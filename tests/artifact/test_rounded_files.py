@@ -18,5 +18,6 @@ def test_rounded_arrays_take_half_the_space_and_come_back_as_they_were(tmp_path)
         assert found["w"].dtype == jnp.float32
         assert found["n"].tolist() == [0, 1, 2]
     sizes = [path.stat().st_size for path in paths]
-    assert sizes[0] - sizes[1] == 64 * 64 * 2
+    # Up to the header, which is padded to a multiple of 8.
+    assert abs(sizes[0] - sizes[1] - 64 * 64 * 2) <= 16
     assert np.abs(rounded(tree)["w"] - tree["w"]).max() < 0.02

@@ -10,6 +10,7 @@ import pytest
 from icpe.cli import main as main_module
 from icpe.cli.main import COMMANDS, main
 from icpe.cli.parsing import parse
+from icpe.core.errors import WriteError
 
 BANDIT = "--family gaussian-bandit --family.num-arms 3 --family.horizon 20"
 QUIET = "--family deterministic-bandit --family.num-arms 4"
@@ -294,7 +295,9 @@ def test_debug_shows_the_traceback_from_any_position(icpe):
     "error, status, part",
     [
         (KeyboardInterrupt(), 130, "Interrupted"),
-        (OSError(28, "No space left on device"), 2, "No space left on device"),
+        (OSError(28, "No space left on device"), 3, "No space left on device"),
+        (OSError(2, "No such file"), 2, "No such file"),
+        (WriteError("x could not be written."), 3, "x could not be written."),
         (ZeroDivisionError("oops"), 1, "This is a bug: ZeroDivisionError: oops"),
     ],
 )

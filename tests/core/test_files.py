@@ -1,7 +1,9 @@
 """Trees in files: written whole or not at all, and read back exactly."""
 
+import errno
 import os
 import stat
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from icpe.artifact.trees import named_arrays, read_document, read_tree, save_tree
+from icpe.core.errors import WriteError
 from icpe.core.files import check_writable, replacing
 
 TREE = {
@@ -138,6 +141,74 @@ def test_a_new_file_has_the_permissions_that_any_file_gets(path):
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_failed_write_is_one_sentence_of_its_own_kind(path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(WriteError) as caught:
+        save_tree(path, TREE, {})
+    assert str(caught.value) == (
+        f"{path} could not be written: No space left on device; what was there is as "
+        "before; make room on the disk and try again."
+    )
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664])
+def test_a_file_that_is_replaced_keeps_its_mode(path, mode):
+    path.write_text("old")
+    path.chmod(mode)
+    save_tree(path, {}, {})
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_read_only_file_is_refused(path):
+    path.write_text("old")
+    path.chmod(0o444)
+    with pytest.raises(PermissionError, match="is read-only"):
+        save_tree(path, {}, {})
+    assert path.read_text() == "old"
+
+
+def test_a_symbolic_link_is_written_through(path, tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    target = folder / "target"
+    path.symlink_to(target)
+    for _ in range(2):  # at first it leads nowhere
+        save_tree(path, {}, {"a": 1})
+        assert path.is_symlink() and not target.is_symlink()
+        assert read_document(target) == {"a": 1}
+    assert sorted(it.name for it in folder.iterdir()) == ["target"]
+
+
+def test_what_is_no_plain_file_is_refused(path, tmp_path):
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="is a pipe, not a file"):
+        save_tree(path, {}, {})
+    with pytest.raises(OSError, match="is a pipe, not a file"):
+        read_document(path)
+    with pytest.raises(OSError, match="is a device, not a file"):
+        check_writable(Path(os.devnull))
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(OSError, match="symbolic link"):
+        check_writable(loop)
+
+
+def test_what_killed_writers_left_is_removed_and_what_others_write_is_not(path):
+    stale = path.with_name(f".{path.name}.abcd1234.tmp")
+    stale.write_text("half")
+    with replacing(path) as one:
+        one.write_text("first")
+        assert not stale.exists()
+        with replacing(path) as other:
+            other.write_text("second")
+            assert one.exists()
+    assert path.read_text() == "first"
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_what_cannot_be_written_later_is_refused_now(tmp_path):

@@ -125,7 +125,7 @@ def test_the_default_horizon_is_all_cells():
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        ({"size": 1}, "size must be at least 2; got 1."),
+        ({"size": 1}, "size must be between 2 and 64; got 1."),
         ({"length": 1}, "length must be between 2 and 8; got 1."),
         ({"length": 9}, "length must be between 2 and 8; got 9."),
         ({"horizon": 65}, "horizon must be between 0 and 64; got 65."),

@@ -112,7 +112,7 @@ def test_sets_and_pools_are_named_by_their_items():
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        ({"num_items": 1}, "num_items must be at least 2; got 1."),
+        ({"num_items": 1}, "num_items must be between 2 and 1024; got 1."),
         ({"num_faulty": 0}, "num_faulty must be between 1 and 15; got 0."),
         ({"num_faulty": 16}, "num_faulty must be between 1 and 15; got 16."),
         ({"num_pools": 0}, "num_pools must be at least 1; got 0."),

@@ -1,5 +1,7 @@
 """Checkpoints belong to one training, and say so when they are used for another."""
 
+import random
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,12 +9,14 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.artifact.trees import read_document, save_tree
+from icpe.artifact.trees import read_document, read_stored, save_tree
 from icpe.core.errors import CheckpointError
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.learner import UniversalLearner
 from icpe.learn.survey import survey
+from support.flips import NUM_FLIPS, count_altered
+from support.rewriting import rewrite
 from support.toy_tasks import Lockers, TwoDoors
 
 FAMILY = TwoDoors(horizon=3)
@@ -125,6 +129,37 @@ def test_a_family_that_has_changed_is_refused(saved, fresh, whole_config, monkey
 def test_a_missing_file_is_named(tmp_path, fresh, whole_config):
     with pytest.raises(CheckpointError, match="nowhere cannot be read: No such file"):
         load_checkpoint(tmp_path / "nowhere", fresh, FAMILY, whole_config)
+
+
+def test_no_flipped_bit_changes_what_a_checkpoint_means(saved):
+    refused, altered = count_altered(saved, read_stored, random.Random(3))
+    assert altered == 0 and refused >= NUM_FLIPS - 10
+
+
+def test_a_flipped_bit_of_the_state_is_refused(saved, fresh, whole_config):
+    content = bytearray(saved.read_bytes())
+    content[-5] ^= 1
+    saved.write_bytes(content)
+    with pytest.raises(CheckpointError, match="changed since it was written"):
+        load_checkpoint(saved, fresh, FAMILY, whole_config)
+
+
+def test_a_checkpoint_from_before_seals_is_resumed(saved, used, fresh, whole_config):
+    before = {"kind": "icpe checkpoint 1"}
+    rewrite(saved, lambda document: document.update(before), sealed=False)
+    assert_equal_trees(load_checkpoint(saved, fresh, FAMILY, whole_config).state, used)
+    rewrite(saved, lambda document: document.update(kind="icpe checkpoint 2"))
+    load_checkpoint(saved, fresh, FAMILY, whole_config)
+    rewrite(saved, sealed=False)
+    with pytest.raises(CheckpointError, match="has no seal"):
+        load_checkpoint(saved, fresh, FAMILY, whole_config)
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), "long", None])
+def test_impossible_values_are_refused(saved, fresh, whole_config, seconds):
+    rewrite(saved, lambda document: document.update(seconds=seconds))
+    with pytest.raises(CheckpointError, match="seconds must be a finite number"):
+        load_checkpoint(saved, fresh, FAMILY, whole_config)
 
 
 @pytest.mark.parametrize("size", [0, 7, 200, -1])

@@ -17,6 +17,7 @@ from icpe.core.family import AbstractTaskFamily, StepResult
 from icpe.core.memory import Scratch, StepCount
 from icpe.core.request import OperatingPoint, Regime
 from icpe.core.spec import TaskSpec
+from icpe.families import Patches
 from icpe.play.rollout import (
     default_chunk_size,
     rollout,
@@ -342,6 +343,12 @@ def test_other_prices_budgets_and_keys_do_not_compile_again():
     assert len(traces) == 2 * once
     run(3, budget=4)
     assert len(traces) == 2 * once
+
+
+def test_pictures_are_played_in_chunks_that_fit_into_memory():
+    family = Patches(images="drawn-digits")
+    point = OperatingPoint.at(family.spec.horizon, budget=1)
+    assert default_chunk_size(Wanderer(), family, point) <= 1024
 
 
 def test_the_default_chunk_shrinks_with_the_memory_of_an_episode():

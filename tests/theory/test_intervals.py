@@ -81,6 +81,8 @@ def test_mean_interval_covers_gaussian_values_as_often_as_stated():
 
 def test_one_value_bounds_nothing():
     assert mean_interval([2.0]) == (-np.inf, np.inf)
+    counted = mean_interval([1.0, 2.0, 5.0], counts=[3, 0, 2])
+    np.testing.assert_allclose(counted, mean_interval([1.0, 1.0, 1.0, 5.0, 5.0]))
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The one file of a trained explorer: networks, family, table, certificates.
 
-A safetensors file whose metadata hold a JSON document. Loading never runs code from
-the file: the family is rebuilt from the registry by name, or passed in by the user,
-and must have the fingerprint the explorer was trained with.
+A safetensors file whose metadata hold a JSON document, under one seal. Loading never
+runs code from the file: the family is rebuilt from the registry by name, or passed in
+by the user, and must have the fingerprint the explorer was trained with.
 """
 
 import dataclasses
@@ -21,17 +21,20 @@ from icpe.artifact.certificate import (
 )
 from icpe.artifact.document import (
     FORMAT_VERSION,
+    check_fingerprint,
+    check_sizes,
     explained,
     family_document,
-    find_family,
-    read_document_of,
+    read_artifact,
+    rebuilt_family,
     skeleton,
     stored_data,
+    subject_of,
 )
 from icpe.artifact.guard import Guard
 from icpe.artifact.operating_table import OperatingTable
 from icpe.artifact.player import Player
-from icpe.artifact.trees import read_data, read_tree, save_tree
+from icpe.artifact.trees import save_tree
 from icpe.core.arrays import PyTree
 from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.family import AbstractTaskFamily
@@ -101,6 +104,11 @@ class Artifact:
         """Hash of the operating table, by which certificates name it."""
         return digest(None if self.table is None else self.table.to_dict())
 
+    @property
+    def subject_hash(self) -> str:
+        """Hash of what certificates are about; see `subject_of`."""
+        return subject_of(self._described())
+
     def with_certificate(self, certificate: Certificate) -> "Artifact":
         """The artifact with one more attempt to certify it, unless it has that one."""
         if certificate.digest in {it.get("digest", "") for it in self.certificates}:
@@ -169,6 +177,7 @@ class Artifact:
             error_prob,
             weights=self.weights_hash,
             table=self.table_hash,
+            document=lambda: self.subject_hash,
             confidence=confidence,
         )
 
@@ -193,20 +202,25 @@ class Artifact:
 
     def document(self) -> dict[str, Any]:
         """Everything but the arrays, as JSON-compatible values."""
-        nets = self.nets
         return {
             "format_version": FORMAT_VERSION,
-            "family": family_document(self.family),
-            "fingerprint": fingerprint(self.family),
-            "weights": self.weights_hash,
-            "networks": dataclasses.asdict(nets.config),
-            **_kind_record(nets),
+            **self._described(),
             "training": self.training,
             "provenance": self.provenance,
             "operating_table": None if self.table is None else self.table.to_dict(),
             "certificates": list(self.certificates),
             "evaluation": self.evaluation,
             "guard": None if self.guard is None else self.guard.to_dict(),
+        }
+
+    def _described(self) -> dict[str, Any]:
+        """What the document says of explorer and family."""
+        return {
+            "family": family_document(self.family),
+            "fingerprint": fingerprint(self.family),
+            "weights": self.weights_hash,
+            "networks": dataclasses.asdict(self.nets.config),
+            **_kind_record(self.nets),
         }
 
     @staticmethod
@@ -223,11 +237,20 @@ class Artifact:
         """
         path = Path(path)
         with explained(path):
-            document = read_document_of(path)
-            family = find_family(document, family, path)
-            nets = read_tree(path, skeleton(document, family))
+            stored = read_artifact(path)
+            document = stored.document
+            if family is None:
+                family = rebuilt_family(stored, path)
+                check_sizes(stored, family.spec)
+                nets = stored.tree(skeleton(document, family))
+                check_fingerprint(document, family, path)
+            else:
+                check_fingerprint(document, family, path)
+                check_sizes(stored, family.spec)
+                nets = stored.tree(skeleton(document, family))
             _check_weights(document, nets)
             table = document["operating_table"]
+            _check_horizon(table, family)
             guard = document.get("guard")  # the first files do not have it
             return Artifact(
                 nets=nets,
@@ -237,7 +260,8 @@ class Artifact:
                 table=None if table is None else OperatingTable.from_dict(table),
                 certificates=tuple(document["certificates"]),
                 evaluation=document["evaluation"],
-                guard=guard and Guard.of(guard, read_data(path, "guard.")),
+                guard=guard
+                and Guard.of(guard, stored.data("guard.")).fitting(family.spec),
             )
 
 
@@ -274,3 +298,12 @@ def _check_weights(document: dict[str, Any], nets: ExplorerNets | PaperNets) -> 
     found = hash_arrays(_arrays(nets))
     if document.get("weights", found) != found:  # the first files do not have it
         raise ValueError("its networks have changed since they were written")
+
+
+def _check_horizon(table: dict[str, Any] | None, family: AbstractTaskFamily) -> None:
+    horizon = family.spec.horizon
+    if table is not None and table["horizon"] != horizon:
+        raise ValueError(
+            f"operating_table.horizon is {table['horizon']}, that of its family "
+            f"{horizon}"
+        )

@@ -1,19 +1,21 @@
 """Certificates: what was tested about an explorer's error probability, and the outcome.
 
-A certificate is a plain record that travels in the explorer's file. It names the
-weights and the family it speaks about by their hashes and is sealed by a digest of its
-own content, so that a change of any of them is noticed. The digest needs no secret:
+A certificate is a plain record that travels in the explorer's file. It names what it
+speaks about by hashes (weights, family, and all of the document that decides what the
+explorer does) and is sealed by a digest of its own content, so that a change of any of
+them is noticed. The digest needs no secret:
 it guards against damage and careless edits, and a careful forgery is found by
 repeating the test, which anyone can do.
 """
 
 import dataclasses
+import functools as ft
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from icpe.artifact.trees import named_arrays
+from icpe.artifact.trees import named_arrays, update_with_arrays
 from icpe.core.arrays import PyTree
 from icpe.core.errors import ArtifactError
 from icpe.core.request import LEAST_CONFIDENCE
@@ -94,6 +96,8 @@ class Certificate:
         planned_error_prob: the error probability for which the ladder was planned,
             which was that of the first call of this attempt.
         planned_confidence: the confidence of that call.
+        document: hash of what the file said of the explorer (see `subject_of`); None
+            in certificates that are older than the seal of whole files.
     """
 
     error_prob: float | None
@@ -123,6 +127,7 @@ class Certificate:
     level: float | None = None
     planned_error_prob: float | None = None
     planned_confidence: float | None = None
+    document: str | None = None
 
     def sealed(self) -> "Certificate":
         """The same certificate with the digest of its content."""
@@ -137,9 +142,9 @@ class Certificate:
         return digest(self.to_dict() | {"digest": ""})
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-compatible values; what only betting knows is left out elsewhere."""
+        """As JSON-compatible values; without what older records do not have."""
         values = dataclasses.asdict(self)
-        return _without_none(values, _ONLY_BETTING) | {
+        return _without_none(values, _YOUNGER) | {
             "ladder": tuple(
                 _without_none(test, ("episodes",)) for test in values["ladder"]
             )
@@ -168,7 +173,13 @@ class Certificate:
             ) from error
 
 
-_ONLY_BETTING = ("test", "level", "planned_error_prob", "planned_confidence")
+_YOUNGER = (
+    "test",
+    "level",
+    "planned_error_prob",
+    "planned_confidence",
+    "document",
+)
 
 
 def _without_none(values: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -182,21 +193,25 @@ def covering(
     *,
     weights: str,
     table: str,
+    document: Callable[[], str] | None = None,
     confidence: float = LEAST_CONFIDENCE,
 ) -> Certificate | None:
     """The certificate that serves a request, None if there is none.
 
     A certificate for 0.1 serves 0.1 and any larger value; of those that serve, the
     `preferred` one is taken. Certificates of less confidence than asked for, that were
-    changed, or are about other networks, do not serve.
+    changed, or are about another explorer, do not serve.
 
     Args:
         records: what is kept in an artifact.
         error_prob: the error probability asked for.
         weights: hash of the networks that would serve.
         table: hash of their operating table.
+        document: gives the hash of what their file says of them (see `subject_of`),
+            asked for where a certificate names it.
         confidence: the least confidence that will do.
     """
+    named = ft.cache(document or (lambda: ""))
     return preferred(
         (
             certificate
@@ -207,6 +222,7 @@ def covering(
             and certificate.confidence >= confidence
             and certificate.weights == weights
             and certificate.is_intact
+            and (certificate.document is None or certificate.document == named())
         ),
         table,
     )
@@ -242,7 +258,5 @@ def digest(values: Any) -> str:
 def hash_arrays(tree: PyTree) -> str:
     """A short hash of the names, types, shapes and bits of all arrays of a tree."""
     total = hashlib.sha256()
-    for name, array in sorted(named_arrays(tree).items()):
-        total.update(f"{name} {array.dtype} {array.shape} ".encode())
-        total.update(array.tobytes())
+    update_with_arrays(total, named_arrays(tree))
     return total.hexdigest()[:32]

@@ -4,7 +4,9 @@ Every complaint is one sentence about the file.
 """
 
 import contextlib
-from collections.abc import Iterator
+import dataclasses
+import typing
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +14,30 @@ import equinox as eqx
 import jax
 import jax.random as jr
 
-from icpe.artifact.certificate import hash_arrays
-from icpe.artifact.trees import read_data, read_document
-from icpe.core.errors import ArtifactError, IcpeError
+from icpe.artifact.certificate import digest, hash_arrays
+from icpe.artifact.schema import check_document
+from icpe.artifact.trees import Stored, read_stored
+from icpe.core.checks import is_whole
+from icpe.core.errors import ArtifactError, DataError, MissingExtraError
 from icpe.core.family import AbstractTaskFamily, data_of, parameters
 from icpe.core.fingerprint import fingerprint
+from icpe.core.spec import TaskSpec
+from icpe.core.typed_values import check_value, shown
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import Objective, PaperNets
-from icpe.families.registry import family_name, family_names, make
+from icpe.families.registry import family_name, family_names, get_factory, make
 from icpe.nets.predictions import PredictionShape
 from icpe.nets.transformer import TransformerConfig
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Files of version 1 have no seal: weights and certificates have hashes of their own,
+and the rest of the document has none."""
 LARGEST_DATA = 4 * 2**20
 """Bytes of a family's arrays that are stored in the file."""
+_LARGEST_PARAMETER = 4096
+"""Whole numbers up to this are never too large for networks of any size."""
+_NO_SIZES = ("draw", "seed")
 
 
 def read_card(path: str | Path) -> dict[str, Any]:
@@ -37,7 +48,7 @@ def read_card(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     with explained(path):
-        return read_document_of(path)
+        return read_artifact(path).document
 
 
 @contextlib.contextmanager
@@ -45,29 +56,71 @@ def explained(path: Path) -> Iterator[None]:
     """Turns what goes wrong with a file into one sentence about it."""
     try:
         yield
-    except ArtifactError:
+    except (ArtifactError, DataError, MissingExtraError):
         raise
     except OSError as error:
-        raise ArtifactError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, KeyError, TypeError) as error:
-        problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        reason = error.strerror or str(error)
+        raise ArtifactError(f"{path} cannot be read: {reason}.") from error
+    except Exception as error:  # whatever a malformed value makes go wrong
+        problem = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, KeyError):
+            problem = f"{error} is missing"
         raise ArtifactError(
             f"{path} is not an artifact that can be used: {problem.rstrip('.')}."
         ) from error
 
 
-def read_document_of(path: Path) -> dict[str, Any]:
-    """The document of a file, if this version reads its format."""
-    document = read_document(path)
-    found = document["format_version"]
-    if not isinstance(found, int) or found < 1:
-        raise ValueError(f"its format version is {found!r}, which never was")
+def read_artifact(path: Path) -> Stored:
+    """What a file holds, if this version reads its format and all values can be."""
+    stored = read_stored(path)
+    found = stored.document["format_version"]
+    if not is_whole(found) or found < 1:
+        raise ValueError(f"its format version is {shown(found)}, which never was")
     if found > FORMAT_VERSION:
         raise ArtifactError(
             f"{path} has format version {found}, newer than {FORMAT_VERSION}, which "
             "this icpe reads; install a newer icpe."
         )
-    return document
+    if found > 1 and not stored.sealed:
+        raise ValueError("it has no seal, so it has changed since it was written")
+    check_document(stored.document)
+    return stored
+
+
+def is_sealed_by_the_old_rule(document: Mapping[str, Any]) -> bool:
+    """Whether a document comes from a file without a seal of the whole."""
+    return document["format_version"] < 2
+
+
+def subject_of(document: Mapping[str, Any]) -> str:
+    """A hash of what a certificate is about: all that decides what an explorer does.
+
+    That is the family, the weights, what the networks are made of, and the prices or
+    the request they serve. Training, provenance, operating table, certificates,
+    evaluation and guard may change without making a certificate less true. Settings
+    of networks that have their default are left out, so that new ones change nothing.
+    """
+    usual = {field.name: field.default for field in dataclasses.fields(NetConfig)}
+    return digest(
+        {
+            "family": document["family"]["name"],
+            "fingerprint": document["fingerprint"],
+            "weights": document.get("weights"),
+            "networks": {
+                name: value if name != "transformer" else _unusual(value)
+                for name, value in document["networks"].items()
+                if value != usual.get(name) and value not in ([], ())
+            },
+            "kind": document.get("kind", "universal"),
+            "price_range": document["price_range"],
+            "objective": document.get("objective"),
+        }
+    )
+
+
+def _unusual(transformer: Mapping[str, Any]) -> dict[str, Any]:
+    usual = {it.name: it.default for it in dataclasses.fields(TransformerConfig)}
+    return {name: it for name, it in transformer.items() if it != usual.get(name)}
 
 
 def family_document(family: AbstractTaskFamily) -> dict[str, Any]:
@@ -97,43 +150,94 @@ def stored_data(family: AbstractTaskFamily) -> dict[str, Any] | None:
     return arrays if plain and size <= LARGEST_DATA else None
 
 
-def find_family(
-    document: dict[str, Any], given: AbstractTaskFamily | None, path: Path
-) -> AbstractTaskFamily:
-    """The family given, or else found by name; its fingerprint must be the file's."""
-    described = document["family"]
-    family = given
-    if family is None:
-        if described["name"] not in family_names():
-            raise ArtifactError(
-                f"{path} was trained for the family {described['name']!r}, which "
-                "cannot be rebuilt here, since none is registered under that name; "
-                "register it, on the command line by --import MODULE, or pass it in."
+def rebuilt_family(stored: Stored, path: Path) -> AbstractTaskFamily:
+    """The family that a file names, built from its parameters and data.
+
+    Raises:
+        ArtifactError: there is none of that name here, or it cannot be built.
+    """
+    described = stored.document["family"]
+    name = described["name"]
+    if name not in family_names():
+        raise ArtifactError(
+            f"{path} was trained for the family {shown(name)}, which cannot be rebuilt "
+            "here, since none is registered under that name; register it, on the "
+            "command line by --import MODULE, or pass it in."
+        )
+    if "data" in described and not described["data"]["stored"]:
+        raise ArtifactError(
+            f"{path} was trained for the family {name!r}, whose data is too large for "
+            "the file; pass the family in."
+        )
+    values = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in described["parameters"].items()
+    }
+    try:
+        _check_parameters(name, values, stored)
+        family = make(name, **values, **stored.data("family."))
+        _ = family.spec
+    except Exception as error:  # whatever impossible parameters make go wrong
+        raise ArtifactError(
+            f"{path} was trained for the family {name!r}, which cannot be rebuilt "
+            f"here: {' '.join(str(error).split()) or type(error).__name__}"
+        ) from error
+    return family
+
+
+def _check_parameters(name: str, values: Mapping[str, Any], stored: Stored) -> None:
+    """Types, and sizes that the stored networks could have, before anything is built.
+
+    Families of the user's own may have larger numbers that are no sizes.
+    """
+    factory = get_factory(name)
+    shipped = factory.__module__.startswith("icpe.")
+    hints = typing.get_type_hints(factory)
+    largest = max(
+        (max(it.shape, default=0) for it in stored.arrays.values()), default=0
+    )
+    largest = max(largest, _LARGEST_PARAMETER)
+    for parameter, value in values.items():
+        hint = hints.get(parameter, Any)
+        if hint in (int, float, bool, str):
+            check_value(value, hint, parameter)
+        if not shipped or parameter in _NO_SIZES or not is_whole(value):
+            continue
+        if abs(value) > largest:
+            raise ValueError(
+                f"{parameter} is {shown(value)}, more than its networks have of "
+                "anything."
             )
-        values = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in described["parameters"].items()
-        }
-        if "data" in described and not described["data"]["stored"]:
-            raise ArtifactError(
-                f"{path} was trained for the family {described['name']!r}, whose data "
-                "is too large for the file; pass the family in."
-            )
-        try:
-            family = make(described["name"], **values, **read_data(path, "family."))
-        except IcpeError as error:
-            raise ArtifactError(
-                f"{path} was trained for the family {described['name']!r}, which "
-                f"cannot be rebuilt here: {error}"
-            ) from error
-    found = fingerprint(family)
+
+
+def check_fingerprint(
+    document: Mapping[str, Any], family: AbstractTaskFamily, path: Path
+) -> None:
+    """Raises one sentence unless a family is the one that a file was made for."""
+    found, described = fingerprint(family), document["family"]
     if found != document["fingerprint"]:
         raise ArtifactError(
             f"{path} was trained for {described['name']} with {described['parameters']}"
             f" (fingerprint {document['fingerprint']}); the family given has "
             f"fingerprint {found}, so it is another one or has changed; train again."
         )
-    return family
+
+
+def check_sizes(stored: Stored, spec: TaskSpec) -> None:
+    """Raises ValueError where networks would be far larger than what is stored."""
+    total = sum(array.size for array in stored.arrays.values())
+    networks = stored.document["networks"]
+    described = {**networks["transformer"], **(networks.get("predictions") or {})}
+    sizes = {name: value for name, value in described.items() if is_whole(value)}
+    for name in ("num_queries", "num_hypotheses", "outcome_size", "horizon"):
+        sizes[name] = getattr(spec, name)
+    for name, size in sizes.items():
+        limit = len(stored.arrays) if name == "num_layers" else total
+        if size > limit:
+            raise ValueError(
+                f"{name} is {size}, but the file has {len(stored.arrays)} arrays of "
+                f"{total} numbers together"
+            )
 
 
 def skeleton(
@@ -148,8 +252,6 @@ def skeleton(
         return eqx.filter_eval_shape(
             lambda key: PaperNets(spec, config, objective, key=key), jr.key(0)
         )
-    if kind != "universal":
-        raise ValueError(f"its kind of explorer {kind!r} is not known")
     prices = PriceRange(*document["price_range"])
     return ExplorerNets.shell(spec, config, prices)
 

@@ -64,6 +64,24 @@ class Guard:
             return None
         return Guard(law_of(arrays), Limits(**values["limits"]), values["record"])
 
+    def fitting(self, spec: TaskSpec) -> "Guard":
+        """The same guard, if its law is about so many queries and hypotheses.
+
+        Raises:
+            ValueError: its arrays have other shapes.
+        """
+        for name, array in self.law.arrays().items():
+            entries = array.shape[-1] if name != "probability" else spec.outcome_size
+            sizes = (spec.num_queries, spec.num_hypotheses, spec.outcome_size)
+            found = (*array.shape[:2], entries)
+            if name == "symbols":
+                sizes, found = sizes[2:], array.shape[1:]
+            elif array.ndim == 3 and array.shape[1] == 1:
+                found = (found[0], sizes[1], entries)  # one for all hypotheses
+            if array.ndim != (2 if name == "symbols" else 3) or found != sizes:
+                raise ValueError(f"array guard.{name} has shape {array.shape}")
+        return self
+
 
 @dataclasses.dataclass(frozen=True)
 class Watch:

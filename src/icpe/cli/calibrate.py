@@ -36,33 +36,25 @@ class Args:
 
 def run(args: Args) -> int:
     """Measures and writes back."""
-    from icpe.artifact import Artifact
     from icpe.cli.artifact_files import changeable_file
     from icpe.cli.card import print_card
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
-    from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.cli.terminal import output, print_json
     from icpe.core.files import check_writable
-    from icpe.evaluate.calibrate import calibrate
-    from icpe.evaluate.guard import FEWEST_EPISODES, measure_guard
+    from icpe.core.locks import locked
 
     if args.seed is not None:
         check_seed(args.seed)
     path = changeable_file(args.file)
-    artifact = Artifact.load(path)
     check_writable(path)
     keep_compiled_programs()
-    table = calibrate(
-        artifact, **_request(args, artifact.table), progress=progress_meter()
-    )
-    artifact = dataclasses.replace(artifact, table=table)
-    episodes = min(row.episodes for row in table.rows)
-    if episodes >= FEWEST_EPISODES:
-        guard = measure_guard(artifact, episodes=min(episodes, 2048), seed=table.seed)
-        artifact = dataclasses.replace(artifact, guard=guard)
-    artifact.save(path)
+    with locked(path, "icpe calibrate"):
+        artifact = _measured(args, path)
+        artifact.save(path)
+    assert artifact.table is not None
     if args.json:
-        print_json(table.to_dict())
+        print_json(artifact.table.to_dict())
     else:
         console = output()
         print_card(console, artifact.document(), args.file)
@@ -73,6 +65,25 @@ def run(args: Args) -> int:
                 soft_wrap=True,
             )
     return 0
+
+
+def _measured(args: Args, path):
+    """The explorer of a file, with a new table and a new guard."""
+    from icpe.artifact import Artifact
+    from icpe.cli.terminal import progress_meter
+    from icpe.evaluate.calibrate import calibrate
+    from icpe.evaluate.guard import FEWEST_EPISODES, measure_guard
+
+    artifact = Artifact.load(path)
+    table = calibrate(
+        artifact, **_request(args, artifact.table), progress=progress_meter()
+    )
+    artifact = dataclasses.replace(artifact, table=table)
+    episodes = min(row.episodes for row in table.rows)
+    if episodes >= FEWEST_EPISODES:
+        guard = measure_guard(artifact, episodes=min(episodes, 2048), seed=table.seed)
+        artifact = dataclasses.replace(artifact, guard=guard)
+    return artifact
 
 
 def _request(args: Args, before) -> dict:

@@ -7,10 +7,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from icpe.artifact.document import is_sealed_by_the_old_rule
 from icpe.artifact.operating_table import OperatingTable
 from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
-from icpe.cli.terminal import floored
+from icpe.cli.terminal import floored, printable
 from icpe.families.registry import describe_record
 
 _HEADINGS = ("accuracy", "queries", "median", "90 %", "99 %", "most")
@@ -18,21 +19,30 @@ _HEADINGS = ("accuracy", "queries", "median", "90 %", "99 %", "most")
 
 def print_card(console: Console, document: Mapping[str, Any], path: str) -> None:
     """Prints family, operating table, certificates and provenance."""
+    document = printable(document)
+    path = printable(path)
     family, made = document["family"], document["provenance"]
     described = describe_record(family["name"], family["parameters"])
     console.print(f"[bold]{escape(path)}[/] explores {escape(described)}")
     console.print(
         f"[dim]trained for {made.get('iterations', '?')} iterations in "
-        f"{made.get('seconds', 0.0):.0f} s on {made.get('device', '?')} with icpe "
-        f"{made.get('icpe', '?')} and jax {made.get('jax', '?')}[/]"
+        f"{made.get('seconds') or 0.0:.0f} s on {_told(made, 'device')} with icpe "
+        f"{_told(made, 'icpe')} and jax {_told(made, 'jax')}[/]"
     )
+    if is_sealed_by_the_old_rule(document):
+        console.print(
+            "[dim]sealed by the old rule: networks and certificates have hashes, the "
+            "rest of the file has none; whatever writes it next seals the whole[/]",
+            soft_wrap=True,
+        )
     images = held_out(document)
     if images is not None:
         console.print(f"[dim]{images}[/]", soft_wrap=True)
     network = document["networks"]["transformer"]
     console.print(
-        f"[dim]two Transformers, {network['num_layers']} layers of width "
-        f"{network['width']}; family fingerprint {document['fingerprint']}[/]"
+        f"[dim]two Transformers, {network.get('num_layers', '?')} layers of width "
+        f"{network.get('width', '?')}; family fingerprint "
+        f"{escape(document['fingerprint'])}[/]"
     )
     if document.get("kind") == "paper":
         _print_one_request(console, document)
@@ -56,6 +66,10 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
             f"{100 * guard['record']['upper_bound']:.2g} % do[/]",
             soft_wrap=True,
         )
+
+
+def _told(made: Mapping[str, Any], name: str) -> str:
+    return escape(made.get(name) or "?")
 
 
 def _print_one_request(console: Console, document: Mapping[str, Any]) -> None:

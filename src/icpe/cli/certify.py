@@ -54,15 +54,22 @@ def run(args: Args) -> int:
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.core.files import check_writable
+    from icpe.core.locks import locked
 
     if args.seed is not None:
         check_seed(args.seed)
-    path = (readable_file if args.verify else changeable_file)(args.file)
-    artifact = Artifact.load(path)
-    if not args.verify:
-        check_writable(path)
-    keep_compiled_programs()
-    return _verify(args, artifact) if args.verify else _certify(args, artifact, path)
+    if args.verify:
+        artifact = Artifact.load(readable_file(args.file))
+        keep_compiled_programs()
+        return _verify(args, artifact)
+    path = changeable_file(args.file)
+    check_writable(path)
+    # The number of the attempt follows from what the file has, so nobody else may
+    # add to it before this one is written.
+    with locked(path, "icpe certify"):
+        artifact = Artifact.load(path)
+        keep_compiled_programs()
+        return _certify(args, artifact, path)
 
 
 def _certify(args: Args, artifact, path) -> int:

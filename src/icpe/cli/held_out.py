@@ -17,7 +17,7 @@ def held_out(document: Mapping[str, Any]) -> str | None:
     if not is_shipped or parameters.get("split") != "test":
         return None
     numbers = {"train": "", "test": ""}
-    if parameters["images"] == "mnist":
+    if parameters.get("images") == "mnist":
         numbers = {split: f"{number:,} " for split, number in NUM_IMAGES.items()}
     return (
         f"trained on the {numbers['train']}training images; table and certificate are "

@@ -36,11 +36,11 @@ def run(args: Args) -> int:
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import print_json
-    from icpe.core.checks import check_at_least, check_between
+    from icpe.core.checks import check_at_least, check_between, check_num_episodes
     from icpe.studies.statistics.myopia import FEWEST_ARMS, myopic_rows
 
     check_seed(args.seed)
-    check_at_least("--episodes", args.episodes, 0)
+    check_num_episodes("--episodes", args.episodes, 0)
     check_at_least("--most-arms", args.most_arms, FEWEST_ARMS)
     check_between("--fewest-arms", args.fewest_arms, FEWEST_ARMS, args.most_arms)
     keep_compiled_programs()

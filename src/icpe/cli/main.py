@@ -5,15 +5,19 @@ module has a frozen dataclass `Args`, which tyro fills, and `run(args) -> int`, 
 exit status. To add a command, write the module and add a row to `COMMANDS`.
 """
 
+import contextlib
+import errno
 import importlib
 import importlib.metadata
-import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 
 from icpe.cli.anywhere import take_anywhere
-from icpe.core.errors import IcpeError, UnknownNameError, did_you_mean
+from icpe.cli.streams import forget_output, prepare_streams
+from icpe.core import signals
+from icpe.core.errors import IcpeError, UnknownNameError, WriteError, did_you_mean
 
 COMMANDS = {
     "demo": "see the main job done, step by step",
@@ -35,40 +39,68 @@ COMMANDS = {
 }
 
 BAD_INPUT = 2
-INTERRUPTED = 130
+NOT_WRITTEN = 3
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command.
 
     Args:
-        argv: the words after `icpe`; those of the process if None.
+        argv: the words after `icpe`; those of the process if None, which then is one
+            that signals and closed pipes end as they should.
 
     Returns:
         The exit status: 0, 1 for a result that is a "no" or an internal error, 2 for
-        bad input, 130 when interrupted.
+        bad input, 3 if a file or the output could not be written, 130 when
+        interrupted, 143 and 129 when ended by SIGTERM and SIGHUP.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    if argv is not None or threading.current_thread() is not threading.main_thread():
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    with signals.watching():
+        prepare_streams()
+        status = _main(sys.argv[1:])
+        if signals.was_interrupted():
+            signals.leave(status)
+    return status
+
+
+def _main(words: list[str]) -> int:
     debug = "--debug" in words
     try:
-        return _dispatch(take_anywhere(words))
+        status = _dispatch(take_anywhere(words))
+        sys.stdout.flush()  # what cannot be written is to be noticed here
+        return status
     except KeyboardInterrupt:
         _complain("Interrupted.")
-        return INTERRUPTED
+        return signals.exit_status()
     except BrokenPipeError:
         # Whoever read our output has enough; keep the interpreter from flushing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_output()
         return 0
+    except WriteError as error:
+        return _explain(error, str(error), NOT_WRITTEN, debug)
     except IcpeError as error:
         return _explain(error, str(error), BAD_INPUT, debug)
     except OSError as error:
+        if error.errno in _FULL:
+            forget_output()
+            return _explain(error, _not_written(error), NOT_WRITTEN, debug)
         return _explain(error, f"{error}.", BAD_INPUT, debug)
     except Exception as error:
+        if signals.was_interrupted():  # which somebody turned into another error
+            _complain("Interrupted.")
+            return signals.exit_status()
         sentence = (
             f"This is a bug: {type(error).__name__}: {error}; run the command again "
             "with --debug and report what it prints."
         )
         return _explain(error, sentence, 1, debug)
+
+
+def _not_written(error: OSError) -> str:
+    what = error.filename or "The output"
+    return f"{what} could not be written: {error.strerror}; make room and try again."
 
 
 def _dispatch(words: list[str]) -> int:
@@ -122,4 +154,11 @@ def _explain(error: Exception, sentence: str, status: int, debug: bool) -> int:
 
 
 def _complain(sentence: str) -> None:
-    print(f"icpe: {sentence}", file=sys.stderr)
+    """Says it on standard error, as far as there is one."""
+    plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in sentence)
+    with contextlib.suppress(OSError, ValueError):
+        print(f"icpe: {plain}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from icpe.artifact.certificate import Certificate, covering, digest
+from icpe.artifact.document import subject_of
 from icpe.artifact.operating_table import OperatingRow, OperatingTable
 from icpe.core.errors import ArtifactError, OperatingPointError
 
@@ -75,6 +76,7 @@ def _certificate(document: Mapping[str, Any], error_prob: float) -> Certificate 
             error_prob,
             weights=document.get("weights", ""),
             table=digest(document["operating_table"]),
+            document=lambda: subject_of(document),
         )
     return None
 

@@ -29,11 +29,11 @@ def run(args: Args) -> int:
     from icpe.artifact.document import read_card
     from icpe.cli.artifact_files import readable_file
     from icpe.cli.card import print_card
-    from icpe.cli.terminal import output, print_json
+    from icpe.cli.terminal import finite, output, print_json
 
     document = read_card(readable_file(args.file))
     if args.json:
-        print_json(document)
+        print_json(finite(document))
     else:
         print_card(output(), document, args.file)
     return 0

@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 import tyro
 
+from icpe.core import signals
 from icpe.core.errors import InvalidParameterError, UnknownNameError
-
-INTERRUPTED = 130
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,7 +153,7 @@ def _run(args: Args, studies) -> int:
             "icpe: Interrupted; the same command goes on where it was.",
             file=sys.stderr,
         )
-        return INTERRUPTED
+        return signals.exit_status()
     if args.json:
         print_json({name: dataclasses.asdict(one) for name, one in outcomes.items()})
     else:

@@ -1,11 +1,15 @@
 """What the commands write: tables, bars, progress and JSON."""
 
+import contextlib
 import json
+import math
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -13,22 +17,69 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
 from icpe.core.progress import AbstractProgress, LineProgress
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "·▁▂▃▄▅▆▇█"
 _SECONDS_BETWEEN_LINES = 5.0
+_LONGEST_TEXT = 300
+_WIDEST, _USUAL_WIDTH = 1000, 80
+
+
+class ResultConsole(Console):
+    """A console that never cuts a number, and tells when its reader has gone."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Prints; a table runs over the edge of a terminal that is less than usual."""
+        tables = [it for it in objects if isinstance(it, Table)]
+        wide = self.options.update(max_width=_WIDEST)
+        needed = [
+            min(_USUAL_WIDTH, Measurement.get(self, wide, table).maximum)
+            for table in tables
+        ]
+        own = self._width
+        self._width = max((self.width, *needed))
+        try:
+            super().print(*objects, **options)
+        finally:
+            self._width = own
+
+    def on_broken_pipe(self) -> None:
+        """Leaves the end of the program to the program."""
+        raise BrokenPipeError
 
 
 def output() -> Console:
     """Where results go: standard output as it is now."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    return ResultConsole(file=sys.stdout, highlight=False, soft_wrap=False)
 
 
 def print_json(value: Any) -> None:
     """Prints one JSON value as one line, the last of standard output."""
     print(json.dumps(value, allow_nan=False))
+
+
+def printable(value: Any) -> Any:
+    """JSON values whose texts are short and have nothing that moves a cursor."""
+    if isinstance(value, str):
+        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in value)
+        return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
+    if isinstance(value, Mapping):
+        return {printable(name): printable(it) for name, it in value.items()}
+    if isinstance(value, list | tuple):
+        return [printable(it) for it in value]
+    return value
+
+
+def finite(value: Any) -> Any:
+    """JSON values with null in the place of numbers that are not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: finite(it) for name, it in value.items()}
+    return [finite(it) for it in value] if isinstance(value, list | tuple) else value
 
 
 def floored(bound: float) -> str:
@@ -67,9 +118,13 @@ def progress_meter() -> AbstractProgress:
     """A moving bar if standard error is a terminal, plain lines otherwise."""
     if sys.stderr.isatty():
         return _BarProgress()
-    return LineProgress(
-        lambda line: print(line, file=sys.stderr, flush=True), _SECONDS_BETWEEN_LINES
-    )
+    return LineProgress(_say, _SECONDS_BETWEEN_LINES)
+
+
+def _say(line: str) -> None:
+    """To standard error, whose reader may have gone without ending the work."""
+    with contextlib.suppress(OSError, ValueError):
+        print(line, file=sys.stderr, flush=True)
 
 
 class _BarProgress(AbstractProgress):

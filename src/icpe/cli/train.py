@@ -12,13 +12,12 @@ import tyro
 from icpe.cli.options import Seed, Settings, check_seed
 from icpe.core.errors import (
     CheckpointError,
+    IcpeError,
     InvalidParameterError,
     UnknownNameError,
     did_you_mean,
 )
 from icpe.studies.durations import parse_duration
-
-INTERRUPTED = 130
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,8 +28,8 @@ class Args:
     the parameter x of the family by --family.x VALUE, and the setting x of the training
     by --train.x VALUE; `icpe train FAMILY --help` lists them. The paper's learner is
     for one request: --learner paper --error-prob P, or --train.budget N; if both are
-    left out, it takes a usual one and says which. Ctrl-C, like the time limit, leaves a
-    checkpoint beside the file; the same command with --resume goes on from there.
+    left out, it takes a usual one and says which. Ctrl-C, SIGTERM, SIGHUP and the time
+    limit leave a checkpoint beside the file; the same command with --resume goes on.
     """
 
     family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
@@ -69,6 +68,8 @@ class Args:
     """Draw how it got better to FILE (.svg, .png or .pdf)."""
     resume: bool = False
     """Go on from the checkpoint beside FILE."""
+    checkpoint_seconds: Annotated[float, tyro.conf.arg(metavar="S")] = 60.0
+    """Seconds between two checkpoints; 0 makes one whenever progress is reported."""
     light_checkpoint: bool = False
     """Leave the remembered episodes out of checkpoints, and play new ones."""
     calibration_episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 4096
@@ -81,26 +82,43 @@ class Args:
 
 def run(args: Args) -> int:
     """Trains, measures, saves."""
+    from icpe.cli.artifact_files import check_out
+    from icpe.core import signals
+    from icpe.core.checks import check_num_episodes
+    from icpe.core.locks import locked
+    from icpe.workflow import checkpoint_path
+
+    check_seed(args.seed)
+    check_num_episodes("--calibration-episodes", args.calibration_episodes)
+    check_out(args.out, overwrite=True)  # its folder is there
+    checkpoint = checkpoint_path(args.out)
+    with (
+        locked(args.out, "icpe train"),
+        signals.saying_farewell(lambda: _farewell(checkpoint)),
+    ):
+        return _run(args, checkpoint)
+
+
+def _run(args: Args, checkpoint: Path) -> int:
+    """The same, where nobody else writes the file."""
     from icpe.artifact import Artifact
     from icpe.cli.artifact_files import check_out, readable_file
     from icpe.cli.card import print_card
     from icpe.cli.families import build_family
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, progress_meter
-    from icpe.core.checks import check_at_least
+    from icpe.core import signals
     from icpe.core.conformance import check_is_family
     from icpe.evaluate.learning_figure import learning_figure
     from icpe.evaluate.plots import check_plot_path, save_figure
     from icpe.learn.fit import FitOptions
-    from icpe.workflow import checkpoint_path, metrics_path, train
+    from icpe.workflow import metrics_path, train
 
-    check_seed(args.seed)
-    check_at_least("--calibration-episodes", args.calibration_episodes, 1)
     # A training that is resumed was allowed to write there when it began.
     check_out(args.out, overwrite=args.overwrite or args.resume)
-    checkpoint = checkpoint_path(args.out)
     options = FitOptions(
         checkpoint=checkpoint,
+        checkpoint_seconds=args.checkpoint_seconds,
         light_checkpoint=args.light_checkpoint,
         resume=args.resume,
         time_limit=parse_duration(args.time_limit or "inf"),
@@ -134,19 +152,31 @@ def run(args: Args) -> int:
         if not checkpoint.exists():
             raise
         _explain_how_to_resume("Interrupted", checkpoint)
-        return INTERRUPTED
+        return signals.exit_status()
     if stopped is not None:
         interrupted = stopped == "interrupted"
         done, total = artifact.provenance["iterations"], config.num_iterations
         what = "Interrupted" if interrupted else "Time limit reached"
         _explain_how_to_resume(f"{what} after {done} of {total} iterations", checkpoint)
-        return INTERRUPTED if interrupted else 0
-    artifact.save(args.out)
-    checkpoint.unlink(missing_ok=True)
+        return signals.exit_status() if interrupted else 0
+    _save(artifact, args, checkpoint)
     print_card(output(), artifact.document(), str(args.out))
     if args.plot is not None:
         save_figure(learning_figure(metrics_path(args.out)), args.plot)
     return 0
+
+
+def _save(artifact, args: Args, checkpoint: Path) -> None:
+    """Writes the file; the checkpoint goes when that has gone well."""
+    from icpe.cli.artifact_files import check_out
+
+    try:
+        check_out(args.out, overwrite=args.overwrite or args.resume)
+        artifact.save(args.out)
+    except (IcpeError, OSError):
+        _explain_how_to_resume("The training is done, but not written", checkpoint)
+        raise
+    checkpoint.unlink(missing_ok=True)
 
 
 def more_help(words: Sequence[str]) -> None:
@@ -250,8 +280,17 @@ def _check_checkpoint(args: Args, checkpoint: Path) -> None:
 
 
 def _explain_how_to_resume(what: str, checkpoint: Path) -> None:
-    print(
-        f"icpe: {what}; the training is kept in {checkpoint}: give the same command "
-        "with --resume to go on.",
-        file=sys.stderr,
+    print(f"icpe: {_how_to_resume(what, checkpoint)}", file=sys.stderr)
+
+
+def _how_to_resume(what: str, checkpoint: Path) -> str:
+    return (
+        f"{what}; the training is kept in {checkpoint}: give the same command with "
+        "--resume to go on."
     )
+
+
+def _farewell(checkpoint: Path) -> str:
+    if not checkpoint.exists():
+        return "Interrupted."
+    return _how_to_resume("Interrupted", checkpoint)

@@ -60,15 +60,18 @@ def _copy(name: str | None, out: Path, *, overwrite: bool) -> None:
     from icpe.cli.artifact_files import check_out
     from icpe.core.errors import InvalidParameterError
     from icpe.core.files import replacing
+    from icpe.core.locks import locked
 
     if name is None:
         raise InvalidParameterError(
             "--out needs the NAME of the explorer to copy; choose one of "
             f"{', '.join(zoo.names())}."
         )
-    check_out(out, overwrite=overwrite)
-    with replacing(out) as temporary:
-        shutil.copyfile(zoo.path(name), temporary)
+    check_out(out, overwrite=True)
+    with locked(out, "icpe zoo"):
+        check_out(out, overwrite=overwrite)
+        with replacing(out) as temporary:
+            shutil.copyfile(zoo.path(name), temporary)
 
 
 def _print_cards(console, cards) -> None:

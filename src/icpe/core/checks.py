@@ -6,6 +6,7 @@ from typing import Any
 from icpe.core.errors import InvalidParameterError
 
 _LARGEST_SEED = 2**32 - 1
+_MOST_EPISODES = 2**31 - 1
 
 
 def is_whole(value: Any) -> bool:
@@ -20,6 +21,15 @@ def check_seed(name: str, seed: Any) -> None:
             f"{name} must be a whole number from 0 to {_LARGEST_SEED}; got {seed!r}."
         )
     check_between(name, seed, 0, _LARGEST_SEED)
+
+
+def check_num_episodes(name: str, number: int, fewest: int = 1) -> None:
+    """Raises one sentence unless so many episodes can be numbered by 32 bits."""
+    check_at_least(name, number, fewest)
+    if not number <= _MOST_EPISODES:
+        raise InvalidParameterError(
+            f"{name} must be at most {_MOST_EPISODES}; got {number}."
+        )
 
 
 def check_at_least(name: str, value: float, lowest: float) -> None:

@@ -48,6 +48,14 @@ class TrainingDivergedError(IcpeError, ArithmeticError):
     """A loss became NaN or infinite; the last good checkpoint was kept."""
 
 
+class WriteError(IcpeError, OSError):
+    """A file could not be written, as on a full disk; what was there is unchanged."""
+
+
+class InUseError(IcpeError, RuntimeError):
+    """Another process writes the same output; the message says which, since when."""
+
+
 class SessionError(IcpeError, RuntimeError):
     """A call that the state of the session does not allow."""
 

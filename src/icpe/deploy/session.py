@@ -7,6 +7,7 @@ print(session.recommendation, session.stop_reason.sentence)
 """
 
 import dataclasses
+import threading
 from typing import Any, Literal, SupportsIndex
 
 import jax
@@ -62,7 +63,9 @@ class Session:
     The rules are those of a simulated episode: the cap on queries, the horizon, the end
     by the task itself, each query once where the family says so, and the stop by the
     explorer. The next query is computed when an outcome is told, so that `ask`,
-    `stopped` and `recommendation` only look.
+    `stopped` and `recommendation` only look. Threads may share a session: what they
+    tell is taken in one after the other, and whoever tells what another has told
+    already is answered like anybody who was not asked.
 
     Args:
         explorer: a trained explorer's artifact, or any explorer.
@@ -114,6 +117,7 @@ class Session:
             player.explorer, player.operating_point, jr.key(seed), family.spec
         )
         self._stops_on_alarm = on_alarm == "stop"
+        self._turns = threading.Lock()
         guard = explorer.guard if isinstance(explorer, Artifact) else None
         watch = None if guard is None else guard.start(family.spec)
         self._first_outcome = self._read_first_outcome(first_outcome)
@@ -154,6 +158,12 @@ class Session:
                 outcome or the mask is missing, has the wrong shape, is not finite or
                 cannot be.
         """
+        with self._turns:
+            self._tell(query, outcome, terminated, query_mask)
+
+    def _tell(
+        self, query: SupportsIndex, outcome: Any, terminated: bool, query_mask: Any
+    ) -> None:
         if self.stopped:
             raise SessionError(
                 f"The session has stopped, because {self.stop_reason.sentence}; start "
@@ -228,6 +238,12 @@ class Session:
     def operating_point(self) -> OperatingPoint:
         """The price or budget by which the request is served."""
         return self._player.operating_point
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: it for name, it in vars(self).items() if name != "_turns"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _turns=threading.Lock())
 
     def _read_first_outcome(self, given: Any) -> Float[np.ndarray, "outcome"]:
         spec = self._family.spec

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import jax.random as jr
 
 from icpe.artifact.serving import Contender, Player, serve
-from icpe.core.checks import check_at_least
+from icpe.core.checks import check_num_episodes
 from icpe.core.errors import OperatingPointError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.progress import AbstractProgress, NoProgress
@@ -50,7 +50,7 @@ def evaluate(
         OperatingPointError: not exactly one of the first three is given, a value is
             out of range, or an explorer cannot serve it.
     """
-    check_at_least("episodes", episodes, 1)
+    check_num_episodes("episodes", episodes)
     request = Request(error_prob, budget, price, max_queries)
     ready = {name: serve(it, request, family) for name, it in explorers.items()}
     return [

@@ -10,7 +10,7 @@ import numpy as np
 from icpe.artifact import Artifact
 from icpe.artifact.operating_table import OperatingRow, OperatingTable
 from icpe.core.arrays import PRNGKey
-from icpe.core.checks import check_at_least
+from icpe.core.checks import check_num_episodes
 from icpe.core.errors import OperatingPointError
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.core.request import OperatingPoint, Regime
@@ -47,7 +47,7 @@ def calibrate(
     Raises:
         UnsupportedError: the explorer serves one request alone.
     """
-    check_at_least("episodes", episodes, 1)
+    check_num_episodes("episodes", episodes)
     horizon = artifact.family.spec.horizon
     for cap in max_queries:
         if not 1 <= cap <= horizon:

@@ -14,7 +14,7 @@ import numpy as np
 
 from icpe.artifact import Artifact, provenance
 from icpe.artifact.certificate import Certificate, PriceTest
-from icpe.core.checks import check_at_least
+from icpe.core.checks import check_num_episodes
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.progress import AbstractProgress
 from icpe.core.request import OperatingPoint
@@ -74,7 +74,7 @@ def certify(
     check_confidence(confidence)
     if budget is not None and error_prob is None:
         number = DEFAULT_BUDGET_EPISODES if episodes is None else episodes
-        check_at_least("episodes", number, 1)
+        check_num_episodes("episodes", number)
         stage = Stage(artifact, seed, progress=progress)
         bound = stage.play("bound", artifact.operating_point(budget=budget), number)
         return _certificate(
@@ -117,6 +117,7 @@ def _certify_error_prob(
     stage.attempt = attempt.number
     limit = default_limit(error_prob, confidence) if episodes is None else episodes
     level = attempt.level(confidence)
+    check_num_episodes("episodes", limit)
     check_episodes(limit, error_prob, level)
     block = stage.block(artifact.operating_point(price=attempt.rungs[0].price), limit)
     result = climb(
@@ -200,6 +201,7 @@ def _certificate(
         fingerprint=stage.fingerprint,
         table=artifact.table_hash,
         provenance=provenance(),
+        document=artifact.subject_hash,
     )
 
 

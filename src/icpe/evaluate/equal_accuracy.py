@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from icpe.artifact import Artifact
 from icpe.artifact.serving import Contender
-from icpe.core.checks import check_at_least
+from icpe.core.checks import check_num_episodes
 from icpe.core.errors import InvalidParameterError, UnsupportedError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
@@ -83,7 +83,7 @@ def compare_at_accuracy(
         InvalidParameterError: the accuracy does not lie strictly between 0 and 1.
         UnsupportedError: an explorer has no curve.
     """
-    check_at_least("episodes", episodes, 2)
+    check_num_episodes("episodes", episodes, 2)
     if not 0.0 < accuracy < 1.0:
         raise InvalidParameterError(
             f"accuracy must lie strictly between 0 and 1; got {accuracy}."

@@ -83,8 +83,8 @@ class Tally:
     @property
     def mean_queries_interval(self) -> tuple[float, float]:
         """95 % interval of it by Student's t, cut to the possible 0 .. horizon."""
-        each = np.repeat(self._steps, self.query_counts)
-        ends = np.clip(mean_interval(each, CONFIDENCE), 0, len(self._steps) - 1)
+        found = mean_interval(self._steps, CONFIDENCE, counts=self.query_counts)
+        ends = np.clip(found, 0, len(self._steps) - 1)
         return float(ends[0]), float(ends[1])
 
     @property

@@ -4,8 +4,6 @@ matplotlib is imported inside the functions and used without pyplot, so that not
 global changes and no window system is needed.
 """
 
-import os
-import tempfile
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from icpe.core.errors import InvalidParameterError, MissingExtraError
+from icpe.core.files import check_writable, replacing
 from icpe.evaluate.regret import RegretReport
 from icpe.evaluate.report import Report
 
@@ -149,23 +148,17 @@ def save_figure(figure: Figure, path: Path) -> None:
 
     Raises:
         InvalidParameterError: the suffix is unknown or the file cannot be written.
+        WriteError: writing failed, as on a full disk.
     """
     check_plot_path(path)
     from matplotlib import rc_context
 
-    temporary = _temporary_beside(path)
-    try:
-        # Equal figures give equal files: no date, no random names inside an SVG.
-        with rc_context({"svg.hashsalt": "icpe"}):
-            metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-            figure.savefig(
-                temporary, dpi=160, metadata=metadata, format=path.suffix[1:].lower()
-            )
-        os.replace(temporary, path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    # Equal figures give equal files: no date, no random names inside an SVG.
+    with replacing(path) as temporary, rc_context({"svg.hashsalt": "icpe"}):
+        metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
+        figure.savefig(
+            temporary, dpi=160, metadata=metadata, format=path.suffix[1:].lower()
+        )
 
 
 def check_plot_path(path: Path) -> None:
@@ -180,25 +173,13 @@ def check_plot_path(path: Path) -> None:
             f"The figure cannot be written to {str(path)!r}, which is a folder; add "
             "a file name."
         )
-    _temporary_beside(path).unlink()
-
-
-def _temporary_beside(path: Path) -> Path:
     try:
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
-        )
+        check_writable(path)
     except OSError as error:
-        raise _unwritable(path, error) from error
-    os.close(handle)
-    return Path(name)
-
-
-def _unwritable(path: Path, error: OSError) -> InvalidParameterError:
-    return InvalidParameterError(
-        f"The figure cannot be written to {str(path)!r} ({error.strerror}); choose "
-        "another place."
-    )
+        raise InvalidParameterError(
+            f"The figure cannot be written to {str(path)!r} "
+            f"({error.strerror or error}); choose another place."
+        ) from error
 
 
 def figure_type() -> type[Figure]:

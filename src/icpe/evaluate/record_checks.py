@@ -28,6 +28,11 @@ def changes(certificate: Certificate, stage: Stage) -> Iterator[str]:
         yield "The networks are not those that were certified."
     if certificate.fingerprint != stage.fingerprint:
         yield "The family is not the one that the certificate is about."
+    if certificate.document not in (None, stage.artifact.subject_hash):
+        yield (
+            "What the file says of networks, prices or family is not what was "
+            "certified."
+        )
     if certificate.table != stage.artifact.table_hash:
         yield (
             "The operating table was changed after the certificate was made; certify "

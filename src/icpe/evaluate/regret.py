@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from icpe.core.arrays import PyTree
-from icpe.core.checks import check_at_least
+from icpe.core.checks import check_at_least, check_num_episodes
 from icpe.core.errors import UnsupportedError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
@@ -87,7 +87,7 @@ def cumulative_regret(
         UnsupportedError: the tasks of the family have no means of rewards.
         OperatingPointError: an explorer cannot serve a budget.
     """
-    check_at_least("episodes", episodes, 1)
+    check_num_episodes("episodes", episodes)
     check_at_least("horizon", horizon, 1)
     family = with_horizon(family, horizon)
     key = jr.key(seed)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
-from icpe.core.checks import check_at_least, check_between
+from icpe.core.checks import check_between
 from icpe.core.family import (
     AbstractTaskFamily,
     StepResult,
@@ -18,6 +18,8 @@ from icpe.core.family import (
 )
 from icpe.core.history import History
 from icpe.core.spec import TaskSpec
+
+_LARGEST_SIZE = 64
 
 
 class Battleship(AbstractTaskFamily):
@@ -32,7 +34,7 @@ class Battleship(AbstractTaskFamily):
     horizon: int = parameter(0, "most shots; 0 means all cells", rare=True)
 
     def __check_init__(self):
-        check_at_least("size", self.size, 2)
+        check_between("size", self.size, 2, _LARGEST_SIZE)
         check_between("length", self.length, 2, self.size)
         check_between("horizon", self.horizon, 0, self.size**2)
 

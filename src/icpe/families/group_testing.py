@@ -2,6 +2,7 @@
 
 import functools as ft
 import itertools
+import math
 
 import jax.numpy as jnp
 import jax.random as jr
@@ -20,6 +21,8 @@ from icpe.core.family import (
 from icpe.core.spec import TaskSpec
 from icpe.families.finite import AbstractFiniteFamily, FiniteModelBelief
 from icpe.theory.finite_model import finite_model
+
+_MOST_ITEMS, _MOST_SETS = 1024, 100_000
 
 
 class GroupTesting(AbstractFiniteFamily):
@@ -40,8 +43,13 @@ class GroupTesting(AbstractFiniteFamily):
     draw: int = parameter(0, "which pools are drawn")
 
     def __check_init__(self):
-        check_at_least("num_items", self.num_items, 2)
+        check_between("num_items", self.num_items, 2, _MOST_ITEMS)
         check_between("num_faulty", self.num_faulty, 1, self.num_items - 1)
+        if math.comb(self.num_items, self.num_faulty) > _MOST_SETS:
+            raise InvalidParameterError(
+                f"num_faulty must leave at most {_MOST_SETS} sets of faulty items; got "
+                f"{self.num_faulty} of {self.num_items}."
+            )
         check_at_least("num_pools", self.num_pools, 1)
         check_between("sensitivity", self.sensitivity, 0.0, 1.0)
         check_between("specificity", self.specificity, 0.0, 1.0)

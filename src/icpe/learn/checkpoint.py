@@ -8,12 +8,15 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 
-from icpe.artifact.trees import read_document, read_tree, save_tree
+from icpe.artifact.trees import Stored, read_stored, save_tree
 from icpe.core.errors import CheckpointError
 from icpe.core.family import AbstractTaskFamily, parameters
 from icpe.core.fingerprint import fingerprint
+from icpe.core.typed_values import check_value, shown
 from icpe.families.registry import family_name
 from icpe.learn.learners import AnyConfig, AnyState
+
+_KIND, _UNSEALED = "icpe checkpoint 2", "icpe checkpoint 1"
 
 
 def save_checkpoint(
@@ -69,7 +72,8 @@ def load_checkpoint(
         CheckpointError: the file is damaged or belongs to another training.
     """
     try:
-        document = read_document(path)
+        stored = read_stored(path)
+        document = _checked(stored)
         for field, expected in _identity(family, config, seeds).items():
             if document[field] != expected:
                 raise CheckpointError(
@@ -78,19 +82,22 @@ def load_checkpoint(
                     "use the same settings, or another --out."
                 )
         if document["light"]:
-            kept = read_tree(path, _without_replay(like))
+            kept = stored.tree(_without_replay(like))
             state = dataclasses.replace(kept, replay=like.replay)
         else:
-            state = read_tree(path, like)
+            state = stored.tree(like)
         return Checkpoint(state, document["seconds"])
     except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from error
+        reason = error.strerror or str(error)
+        raise CheckpointError(f"{path} cannot be read: {reason}.") from error
     except CheckpointError:
         raise
-    except (ValueError, KeyError, TypeError) as error:
-        problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+    except Exception as error:  # whatever a malformed value makes go wrong
+        problem = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, KeyError):
+            problem = f"{error} is missing"
         raise CheckpointError(
-            f"{path} is not a checkpoint that can be resumed: {problem}."
+            f"{path} is not a checkpoint that can be resumed: {problem.rstrip('.')}."
         ) from error
 
 
@@ -98,7 +105,7 @@ def _identity(
     family: AbstractTaskFamily, config: AnyConfig, seeds: tuple[int, ...]
 ) -> dict[str, Any]:
     values: dict[str, Any] = {
-        "kind": "icpe checkpoint 1",
+        "kind": _KIND,
         "family": {"name": family_name(family), **parameters(family)},
         "fingerprint": fingerprint(family),
         "config": dataclasses.asdict(config),
@@ -108,11 +115,26 @@ def _identity(
     return json.loads(json.dumps(values))  # as they are read back
 
 
+def _checked(stored: Stored) -> dict[str, Any]:
+    """The document, in the present format; the first checkpoints have no seal."""
+    document = stored.document
+    if document["kind"] == _UNSEALED:
+        document = {**document, "kind": _KIND}
+    elif document["kind"] == _KIND and not stored.sealed:
+        raise ValueError("it has no seal, so it has changed since it was written")
+    for field, hint in (("seconds", float), ("light", bool), ("iteration", int)):
+        if field in document:
+            check_value(document[field], hint, field)
+    return document
+
+
 def _difference(field: str, found: Any, expected: Any) -> str:
     if isinstance(found, dict) and isinstance(expected, dict):
         for name in expected:
             if found.get(name) != expected[name]:
                 return _difference(name, found.get(name), expected[name])
+    if isinstance(found, dict | list):
+        found = shown(found)
     return f"{field} is {found} there and {expected} here"
 
 

@@ -1,10 +1,9 @@
 """The training loop: compiled chunks of iterations inside ordinary Python."""
 
+import contextlib
 import dataclasses
 import functools as ft
 import math
-import signal
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,10 +18,13 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from icpe.core.arrays import PyTree
+from icpe.core.checks import check_at_least
 from icpe.core.errors import InvalidParameterError, TrainingDivergedError
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.locks import locked
 from icpe.core.programs import jit_program
 from icpe.core.progress import AbstractProgress, NoProgress
+from icpe.core.signals import StopRequests
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.config import TrainConfig
@@ -46,7 +48,7 @@ class FitOptions:
 
     Attributes:
         checkpoint: file for checkpoints, also of the end; None keeps none.
-        checkpoint_seconds: time between two checkpoints.
+        checkpoint_seconds: time between two checkpoints; 0 makes one after every chunk.
         light_checkpoint: leave the replay out of checkpoints, and refill it.
         resume: go on from the checkpoint.
         time_limit: stop with a checkpoint after so many seconds of this run.
@@ -65,6 +67,7 @@ class FitOptions:
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, Path(given))
+        check_at_least("checkpoint_seconds", self.checkpoint_seconds, 0.0)
 
 
 class Verdict(NamedTuple):
@@ -162,8 +165,26 @@ def fit_learner(
     judge: Judge | None = None,
     progress: AbstractProgress | None = None,
 ) -> FitResult:
-    """Trains with a learner that is already made; see `fit`."""
+    """Trains with a learner that is already made; see `fit`.
+
+    Raises:
+        InUseError: another process trains with the same checkpoint or metrics.
+    """
     options = options or FitOptions()
+    output = options.checkpoint or options.metrics
+    with contextlib.ExitStack() as stack:
+        if output is not None:
+            stack.enter_context(locked(output, "a training"))
+        return _fit_learner(learner, options, start_from, judge, progress)
+
+
+def _fit_learner(
+    learner: AnyLearner,
+    options: FitOptions,
+    start_from: AnyNets | None,
+    judge: Judge | None,
+    progress: AbstractProgress | None,
+) -> FitResult:
     progress = progress or NoProgress()
     config = learner.config
     state, earlier = _first_state(learner, options, start_from)
@@ -176,12 +197,13 @@ def fit_learner(
     progress.start("training", finish)
     progress.advance(int(state.iteration))
     try:
-        with _Interrupts() as interrupts:
+        with StopRequests() as interrupts:
             while (done := int(state.iteration)) < finish:
                 size = min(config.log_every, finish - done)
                 state, metrics = run_chunk(learner, state, size)
                 done += size
                 values = _values(metrics)
+                interrupts.ready = True  # there is something to keep
                 if not all(map(math.isfinite, values.values())):
                     raise _diverged(values, done, options)
                 verdict = None
@@ -207,6 +229,7 @@ def fit_learner(
                     _save(state, learner, options, clock.seconds)
                 if stopped or is_last:
                     break
+        stopped = stopped or interrupts.reason  # one that came at the very end
     finally:
         progress.finish()
     nets = _shipped(learner, state)
@@ -438,24 +461,3 @@ class _Clock:
             return False
         self._last_checkpoint = now
         return True
-
-
-class _Interrupts:
-    """Turns the first Ctrl-C into a stop request after the chunk in flight."""
-
-    reason: str | None = None
-
-    def __enter__(self) -> "_Interrupts":
-        self._in_main = threading.current_thread() is threading.main_thread()
-        if self._in_main:
-            self._previous = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, *_) -> None:
-        if self._in_main:
-            signal.signal(signal.SIGINT, self._previous)
-
-    def _note(self, *_) -> None:
-        if self.reason is not None:
-            raise KeyboardInterrupt
-        self.reason = "interrupted"

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from icpe.core.files import replacing
+from icpe.core.files import replacing, writing
 
 
 class MetricsLog:
@@ -24,7 +24,7 @@ class MetricsLog:
 
     def write(self, iteration: int, metrics: dict[str, Any]) -> None:
         """Appends one line."""
-        with self.path.open("a") as file:
+        with writing(self.path), self.path.open("a") as file:
             file.write(json.dumps({"iteration": iteration, **metrics}) + "\n")
         if self._board is not None:
             for name, value in metrics.items():

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from icpe.core.arrays import PRNGKey, PyTree
-from icpe.core.checks import check_at_least
+from icpe.core.checks import check_num_episodes
 from icpe.core.episode import STOP
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
@@ -19,6 +19,9 @@ from icpe.core.history import History
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
 from icpe.play.lock_step import EpisodeInputs, LockStep
+
+_NUMBERS_PER_PIXEL = 96
+"""That are held at a time where pictures are drawn and convolved, about."""
 
 
 class Ending(eqx.Module):
@@ -158,7 +161,7 @@ def rollout_chunks(
     episode `start`. The transcripts are numpy arrays; the last chunk is cut to the
     number of episodes asked for.
     """
-    check_at_least("num_episodes", num_episodes, 1)
+    check_num_episodes("num_episodes", num_episodes)
     family = family.with_data()
     size = chunk_size or default_chunk_size(explorer, family, operating_point)
     size = min(size, num_episodes)
@@ -215,5 +218,7 @@ def default_chunk_size(
         for leaf in jax.tree.leaves(state)
         if isinstance(leaf, jax.ShapeDtypeStruct)
     )
+    if spec.query_grid:
+        bytes_each += 4 * _NUMBERS_PER_PIXEL * spec.num_queries * spec.outcome_size
     memory = 2**28 if jax.default_backend() == "cpu" else 2**33
     return 2 ** max(6, min(14, int(math.log2(memory / bytes_each))))

@@ -87,23 +87,32 @@ def hoeffding(
     )
 
 
-def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
+def mean_interval(
+    values: ArrayLike, confidence: float = 0.95, *, counts: ArrayLike | None = None
+) -> Interval:
     """Two-sided interval of a mean by Student's t, over the last axis.
 
     Exact for Gaussian values and asymptotically right for any law with a variance, by
     the central limit theorem; unlike the other bounds here it is no guarantee at
     small samples. One value gives an infinite interval.
+
+    Args:
+        values: what is averaged.
+        confidence: of the interval.
+        counts: how often each of the values occurs; once each if None.
     """
     check_confidence(confidence)
     values = np.asarray(values, float)
-    n = values.shape[-1] if values.ndim else 0
+    weights = np.ones(values.shape[-1:]) if counts is None else np.asarray(counts)
+    n = weights.sum() if values.ndim else 0
     if n == 0:
         raise InvalidParameterError("values must have at least one entry; got none.")
-    mean = np.asarray(values.mean(-1))
+    mean = np.asarray(values @ weights / n)
     if n == 1:
         return Interval(np.full_like(mean, -np.inf), np.full_like(mean, np.inf))
-    radius = scipy.stats.t.ppf((1 + confidence) / 2, n - 1) * (
-        values.std(-1, ddof=1) / np.sqrt(n)
+    squares = np.square(values - mean[..., None]) @ weights
+    radius = scipy.stats.t.ppf((1 + confidence) / 2, n - 1) * np.sqrt(
+        squares / (n - 1) / n
     )
     return Interval(np.asarray(mean - radius), np.asarray(mean + radius))
 

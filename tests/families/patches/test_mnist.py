@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import tracemalloc
 import urllib.error
 
 import numpy as np
@@ -68,6 +69,19 @@ def test_another_file_under_the_name_is_refused_by_its_checksum(folders):
     with pytest.raises(DataError, match=r"SHA-256.*replace it") as caught:
         mnist.read_idx(NAME)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["gz", "unpacked"])
+def test_a_file_that_is_far_too_large_is_not_read_whole(folders, packed):
+    large = bytes(2**26)
+    path = folders[0] / (f"{NAME}.gz" if packed else NAME)
+    path.write_bytes(gzip.compress(large, 1) if packed else large)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"SHA-256.*replace it"):
+        mnist.read_idx(NAME)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < (2**22 if packed else 2**26)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "no gzip"])

@@ -7,6 +7,7 @@ cache. If they are in neither, they are fetched into the cache.
 
 import gzip
 import hashlib
+import io
 import os
 import urllib.error
 import urllib.request
@@ -37,6 +38,12 @@ CHECKSUMS = {
 }
 """SHA-256 of the unpacked files, by name."""
 NUM_IMAGES: dict[Split, int] = {"train": 60_000, "test": 10_000}
+_SIZES = {
+    name: 16 + 784 * number if "images" in name else 8 + number
+    for name in CHECKSUMS
+    for number in [NUM_IMAGES["train" if name.startswith("train") else "test"]]
+}
+"""Bytes of the unpacked files; no more than that is read of any."""
 MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist",
     "https://storage.googleapis.com/cvdf-datasets/mnist",
@@ -76,7 +83,7 @@ def read_idx(name: str) -> np.ndarray:
         DataError: the file is missing and cannot be fetched, or is damaged.
     """
     path = _find(name)
-    content = _unpacked(path) if path is not None else None
+    content = _unpacked(path, name) if path is not None else None
     if content is None:
         path = data_folders()[-1] / FOLDER / f"{name}.gz"
         content = _fetch(name, path)
@@ -106,15 +113,22 @@ def _find(name: str) -> Path | None:
     return None
 
 
-def _unpacked(path: Path) -> bytes:
+def _unpacked(path: Path, name: str) -> bytes:
     try:
-        content = path.read_bytes()
-        return gzip.decompress(content) if path.suffix == ".gz" else content
+        with path.open("rb") as file:
+            content = file.read(_SIZES[name] + _BLOCK)  # packing adds little
+        return _inflated(content, name) if path.suffix == ".gz" else content
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
             f"{path} cannot be read ({error}); replace it with the MNIST file of that "
             "name."
         ) from error
+
+
+def _inflated(packed: bytes, name: str) -> bytes:
+    """The unpacked file, up to one byte more than it has: packed ones may be bombs."""
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        return file.read(_SIZES[name] + 1)
 
 
 def _fetch(name: str, path: Path) -> bytes:
@@ -124,7 +138,7 @@ def _fetch(name: str, path: Path) -> bytes:
         url = f"{mirror}/{name}.gz"
         try:
             packed = _download(url, name)
-            content = gzip.decompress(packed)
+            content = _inflated(packed, name)
         except (OSError, EOFError, zlib.error, urllib.error.URLError) as error:
             problems.append(str(error))
             continue
