@@ -70,10 +70,8 @@ def kill(words, number, seconds):
     process.send_signal(number)
     out, err = process.communicate(timeout=120)
     allowed = {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[number]
-    if seconds < 0.5:  # before there is anybody to see to it
-        ended_by_the_system = {-number, 1}
-    else:
-        ended_by_the_system = set()
+    # Before there is anybody to see to it, the system ends the process.
+    ended_by_the_system = {-number, 1} if seconds < 0.5 else set()
     assert process.returncode in {0, allowed} | ended_by_the_system, (number, err)
     return process.returncode, out, err
 

@@ -118,8 +118,9 @@ def test_one_session_and_many_at_once_see_the_same():
     assert found.any() and not found.all()
 
 
-def test_a_guard_survives_its_file(tmp_path):
-    artifact = guarded(SEARCH)
+@pytest.mark.parametrize("family", [BANDIT, SEARCH], ids=["numbers", "symbols"])
+def test_a_guard_survives_its_file(family, tmp_path):
+    artifact = guarded(family)
     assert artifact.guard is not None
     artifact.save(tmp_path / "explorer.safetensors")
     again = Artifact.load(tmp_path / "explorer.safetensors").guard

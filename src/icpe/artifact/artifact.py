@@ -260,8 +260,7 @@ class Artifact:
                 table=None if table is None else OperatingTable.from_dict(table),
                 certificates=tuple(document["certificates"]),
                 evaluation=document["evaluation"],
-                guard=guard
-                and Guard.of(guard, stored.data("guard.")).fitting(family.spec),
+                guard=guard and Guard.of(guard, stored.data("guard."), family.spec),
             )
 
 

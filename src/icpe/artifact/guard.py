@@ -54,33 +54,24 @@ class Guard:
         return {"limits": dataclasses.asdict(self.limits), "record": self.record}
 
     @staticmethod
-    def of(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Guard | None":
+    def of(
+        values: dict[str, Any], arrays: dict[str, np.ndarray], spec: TaskSpec
+    ) -> "Guard | None":
         """From the values of `to_dict` and the arrays of the law.
 
         None for a guard with limits of another kind, from before there were these.
+
+        Raises:
+            ValueError: the arrays are not about so many queries and hypotheses.
         """
         fields = {field.name for field in dataclasses.fields(Limits)}
         if set(values["limits"]) != fields:
             return None
-        return Guard(law_of(arrays), Limits(**values["limits"]), values["record"])
-
-    def fitting(self, spec: TaskSpec) -> "Guard":
-        """The same guard, if its law is about so many queries and hypotheses.
-
-        Raises:
-            ValueError: its arrays have other shapes.
-        """
-        for name, array in self.law.arrays().items():
-            entries = array.shape[-1] if name != "probability" else spec.outcome_size
-            sizes = (spec.num_queries, spec.num_hypotheses, spec.outcome_size)
-            found = (*array.shape[:2], entries)
-            if name == "symbols":
-                sizes, found = sizes[2:], array.shape[1:]
-            elif array.ndim == 3 and array.shape[1] == 1:
-                found = (found[0], sizes[1], entries)  # one for all hypotheses
-            if array.ndim != (2 if name == "symbols" else 3) or found != sizes:
-                raise ValueError(f"array guard.{name} has shape {array.shape}")
-        return self
+        law = law_of(arrays)
+        found = {name: array.shape for name, array in arrays.items()}
+        if found not in [law.shapes(spec, n) for n in (spec.num_hypotheses, 1)]:
+            raise ValueError(f"the arrays of its guard have shapes {found}")
+        return Guard(law, Limits(**values["limits"]), values["record"])
 
 
 @dataclasses.dataclass(frozen=True)

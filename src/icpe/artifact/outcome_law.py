@@ -82,6 +82,11 @@ class AbstractOutcomeLaw(abc.ABC):
     def arrays(self) -> dict[str, np.ndarray]:
         """What a file has to keep."""
 
+    @abc.abstractmethod
+    def shapes(self, spec: TaskSpec, rows: int) -> dict[str, tuple[int, ...]]:
+        """The shapes that they have for a family, with one row for all hypotheses or
+        one for each."""
+
 
 @dataclasses.dataclass(frozen=True)
 class SymbolLaw(AbstractOutcomeLaw):
@@ -130,6 +135,13 @@ class SymbolLaw(AbstractOutcomeLaw):
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"symbols": self.symbols, "probability": self.probability}
+
+    def shapes(self, spec: TaskSpec, rows: int) -> dict[str, tuple[int, ...]]:
+        number = len(self.symbols)
+        return {
+            "symbols": (number, spec.outcome_size),
+            "probability": (spec.num_queries, rows, number),
+        }
 
     def _chances(self, seen: Seen) -> Float[np.ndarray, "batch symbols"]:
         table = self.probability[seen.query]
@@ -219,6 +231,14 @@ class NumberLaw(AbstractOutcomeLaw):
     def arrays(self) -> dict[str, np.ndarray]:
         return {
             field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+        }
+
+    def shapes(self, spec: TaskSpec, rows: int) -> dict[str, tuple[int, ...]]:
+        shape = (spec.num_queries, rows, spec.outcome_size)
+        number = len(self.words)
+        return dict.fromkeys(("mean", "between", "within"), shape) | {
+            "words": (number, spec.outcome_size),
+            "chance": (*shape, number + 1),
         }
 
     def _tail(self, seen: Seen) -> Float[np.ndarray, "batch entries"]:

@@ -4,7 +4,7 @@ A seal shows that nothing has changed since the file was written. Whoever wrote 
 have been wrong, or another program, so the values are checked as well.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from icpe.artifact.certificate import Certificate
@@ -149,15 +149,19 @@ def _check_certificates(certificates: Any) -> None:
             _check_ranges(played, f"{where}.ladder")
 
 
+_FIRST_LIMITS = {"one", "more", "less"}
+"""Of the first guards, which are not used any more."""
+
+
 def _check_guard(guard: Any) -> None:
     check_value(guard, dict, "guard")
     limits = guard.get("limits")
     check_value(limits, dict, "guard.limits")
-    missing: Sequence[str] = [
-        name for name in Limits.__annotations__ if not _is_number(limits.get(name))
-    ]
-    if missing or len(limits) != len(Limits.__annotations__):
-        raise ValueError("guard.limits must be the numbers one, more and less")
+    names = set(Limits.__annotations__)
+    if set(limits) not in (names, _FIRST_LIMITS) or not all(
+        map(_is_number, limits.values())
+    ):
+        raise ValueError(f"guard.limits must be the numbers {' and '.join(names)}")
     check_value(guard.get("record"), dict, "guard.record")
     check_value(guard["record"].get("upper_bound"), float, "guard.record.upper_bound")
 
