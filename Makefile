@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip --constraint constraints.txt
-	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --group dev --editable ".[plot,tables]"
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --group dev --group docs --editable ".[plot,tables,gym,networks,serve,export,cluster]"
 	touch $@
 
 .venv: $(STAMP)
