@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 # Modules are compiled when they are first imported, and kept for the next process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all check bench results zoo-cards clean
+.PHONY: demo test test-all test-services check bench results zoo-cards clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -24,6 +24,9 @@ test: $(STAMP)
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or not slow"
+
+test-services: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m services
 
 check: $(STAMP)
 	$(BIN)/ruff check .
