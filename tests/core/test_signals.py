@@ -8,7 +8,7 @@ import time
 import pytest
 
 from icpe.core import signals
-from icpe.core.signals import Interrupted, StopRequests
+from icpe.core.signals import Interrupted, PendingStops
 
 START = """
 import signal, sys, time
@@ -48,7 +48,7 @@ RAISES = """
         sys.exit(signals.exit_status())
 """
 TRAINS = """
-    with signals.StopRequests() as requests:
+    with signals.PendingStops() as requests:
         requests.ready = True
         while requests.reason is None:
             time.sleep(0.01)
@@ -108,13 +108,13 @@ def test_a_signal_that_is_ignored_stays_ignored():
 
 def test_before_there_is_anything_to_keep_the_first_signal_interrupts():
     handler = signal.getsignal(signal.SIGINT)
-    with pytest.raises(Interrupted), StopRequests():
+    with pytest.raises(Interrupted), PendingStops():
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_the_first_signal_is_a_request_and_the_second_interrupts():
-    with StopRequests() as requests:
+    with PendingStops() as requests:
         requests.ready = True
         assert requests.reason is None
         signal.raise_signal(signal.SIGINT)

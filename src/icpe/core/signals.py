@@ -2,7 +2,7 @@
 
 A program watches for Ctrl-C, SIGTERM and SIGHUP (`watching`). Each raises
 `Interrupted` in the main thread, unless work that can stop and keep its state has
-asked to be told instead (`StopRequests`). Compiled programs keep the main thread busy
+asked to be told instead (`PendingStops`). Compiled programs keep the main thread busy
 for long, and libraries swallow exceptions, so a thread of its own sees to it that the
 process ends soon.
 """
@@ -38,7 +38,7 @@ class _Watch:
     numbers: tuple[int, ...] = ()
     received: int | None = None
     raised = False
-    requests: "StopRequests | None" = None
+    requests: "PendingStops | None" = None
     farewell: Callable[[], str] = staticmethod(lambda: "Interrupted.")
 
 
@@ -144,7 +144,7 @@ def leave(status: int | None = None) -> NoReturn:
     os._exit(exit_status() if status is None else status)
 
 
-class StopRequests:
+class PendingStops:
     """Turns the first signal into a request to stop, the second into `Interrupted`.
 
     Only Ctrl-C where no program watches for signals. Before `ready` is set there is
@@ -161,7 +161,7 @@ class StopRequests:
         self._say = say or _say
         self._previous: dict[int, object] = {}
 
-    def __enter__(self) -> "StopRequests":
+    def __enter__(self) -> "PendingStops":
         if threading.current_thread() is not threading.main_thread():
             return self
         for number in _watch.numbers or (signal.SIGINT,):

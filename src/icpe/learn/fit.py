@@ -24,7 +24,7 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.locks import locked
 from icpe.core.programs import jit_program
 from icpe.core.progress import AbstractProgress, NoProgress
-from icpe.core.signals import StopRequests
+from icpe.core.signals import PendingStops
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.config import TrainConfig
@@ -197,7 +197,7 @@ def _fit_learner(
     progress.start("training", finish)
     progress.advance(int(state.iteration))
     try:
-        with StopRequests() as interrupts:
+        with PendingStops() as interrupts:
             while (done := int(state.iteration)) < finish:
                 size = min(config.log_every, finish - done)
                 state, metrics = run_chunk(learner, state, size)
