@@ -1,13 +1,32 @@
 """The contract of an explorer: whoever asks the questions, learned or classical."""
 
 import abc
+from typing import Literal
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float
 
-from icpe.core.arrays import Index, PRNGKey, PyTree
+from icpe.core.arrays import Index, PRNGKey, PyTree, Scalar
 from icpe.core.request import OperatingPoint
 from icpe.core.spec import TaskSpec
+
+
+class StopStatistic(eqx.Module):
+    """What decides whether an explorer stops: it does exactly if `margin` <= 0.
+
+    Attributes:
+        stop: what stopping now is worth; of a threshold, what is compared with it.
+        ask: what asking on is worth, costs deducted; of a threshold, the threshold.
+        margin: `ask` less `stop` (of a threshold less their logarithms), as the
+            explorer computes it, since a difference of the two would be rounded.
+        kind: "values" if both are values in units of probability, "threshold" if a
+            belief is compared with a threshold.
+    """
+
+    stop: Scalar
+    ask: Scalar
+    margin: Scalar
+    kind: Literal["values", "threshold"] = eqx.field(static=True)
 
 
 class AbstractExplorer(eqx.Module):
@@ -57,3 +76,9 @@ class AbstractExplorer(eqx.Module):
     @abc.abstractmethod
     def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"] | None:
         """Log-probability of each hypothesis, or None if the explorer has no belief."""
+
+    def stop_statistic(
+        self, state: PyTree, query_mask: Bool[Array, "queries"]
+    ) -> StopStatistic | None:
+        """What decides whether it stops now, None where it never does or cannot say."""
+        return None

@@ -8,7 +8,7 @@ keeps a table of families; whoever wants a fact asks the family.
 import abc
 import dataclasses
 import functools as ft
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Flag, Index, PRNGKey, PyTree, Scalar
 from icpe.core.belief import AbstractBelief
+from icpe.core.board import Board
 from icpe.core.errors import InvalidParameterError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.history import History
@@ -45,6 +46,13 @@ class Difficulty(NamedTuple):
 
     name: str
     measure: Callable[[Any], Scalar]
+
+
+class QueryAxis(NamedTuple):
+    """A line on which all queries lie, such as the difficulty of test items."""
+
+    name: str
+    places: Sequence[float]
 
 
 class AbstractTaskFamily(eqx.Module):
@@ -133,6 +141,18 @@ class AbstractTaskFamily(eqx.Module):
     def episode_picture(self, history: History) -> tuple[str, ...]:
         """Lines of text that show an episode so far; none by default."""
         return ()
+
+    def episode_board(self, history: History) -> Board | None:
+        """An episode so far on a grid, None where it does not happen on one."""
+        return None
+
+    def query_axis(self) -> QueryAxis | None:
+        """The place of each query on a line, None if they do not lie on one."""
+        return None
+
+    def query_note(self, query: int) -> str:
+        """What a person should know of a query beyond its name; nothing by default."""
+        return ""
 
     def with_data(self) -> "AbstractTaskFamily":
         """The family with its data in memory as arrays, where it reads them late."""

@@ -48,6 +48,8 @@ class TaskSpec:
             if the family does not say.
         may_end: whether the family itself may end an episode; None if the family does
             not say.
+        reset_entries: outcome entries that tell something before the first query alone
+            and are 0 afterwards.
         ask_once: whether each query can be made once; who runs the episode then
             forbids it the second time, whatever `StepResult.query_mask` says.
 
@@ -90,12 +92,18 @@ class TaskSpec:
     reveals: bool | None = _protocol(None)
     may_end: bool | None = _protocol(None)
     ask_once: bool = _protocol(False)
+    reset_entries: tuple[int, ...] = _protocol(())
 
     def __post_init__(self):
         _check_counts(self)
         _check_lengths(self)
         _check_shapes(self)
         _check_flags(self)
+        if any(not 0 <= entry < self.outcome_size for entry in self.reset_entries):
+            raise InvalidParameterError(
+                "TaskSpec.reset_entries must be numbers of outcome entries, from 0 to "
+                f"{self.outcome_size - 1}; got {self.reset_entries}."
+            )
         if self.queries_alike and self.num_hypotheses != self.num_queries:
             raise InvalidParameterError(
                 "TaskSpec.num_hypotheses must equal num_queries where queries are "
@@ -169,6 +177,7 @@ def reveal(spec: TaskSpec, name: str, *, scale: float) -> TaskSpec:
         outcome_names=(*(spec.outcome_names or ("outcome",) * size), name),
         outcome_labels=(),
         reveals=True,
+        reset_entries=(*spec.reset_entries, size),
     )
 
 

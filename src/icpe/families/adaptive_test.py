@@ -14,6 +14,7 @@ from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.checks import check_at_least, check_seed
 from icpe.core.family import (
     AbstractTaskFamily,
+    QueryAxis,
     StepResult,
     parameter,
     plain_reset,
@@ -106,6 +107,13 @@ class AdaptiveTest(AbstractTaskFamily):
         return FiniteModelBelief(
             finite_model(*_grid(self.num_items, self.num_bands, self.draw))
         )
+
+    def query_axis(self) -> QueryAxis:
+        return QueryAxis("difficulty", tuple(self.bank.difficulty.tolist()))
+
+    def query_note(self, query: int) -> str:
+        slope, place = self.bank.discrimination[query], self.bank.difficulty[query]
+        return f"difficulty {place:+.2f}, discrimination {slope:.2f}"
 
 
 @ft.lru_cache

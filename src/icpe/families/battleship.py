@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.board import Board, BoardCell
 from icpe.core.checks import check_between
 from icpe.core.family import (
     AbstractTaskFamily,
@@ -106,6 +107,24 @@ class Battleship(AbstractTaskFamily):
             hit = float(history.outcomes[step + 1, 0]) > 0.5
             board[int(history.queries[step])] = "X" if hit else "o"
         return tuple(" ".join(row) for row in board.reshape(self.size, self.size))
+
+    def episode_board(self, history: History) -> Board:
+        """The square, of which every cell can be fired at."""
+        size, cells = self.size, []
+        shots = {
+            int(history.queries[step]): float(history.outcomes[step + 1, 0]) > 0.5
+            for step in range(int(history.length))
+        }
+        for query in range(size**2):
+            place = divmod(query, size)
+            if query not in shots:
+                cells.append(BoardCell(*place, words="not fired at", query=query))
+            elif shots[query]:
+                cells.append(BoardCell(*place, "good", "✕", "hit", query))
+            else:
+                cells.append(BoardCell(*place, "seen", "·", "miss", query))
+        caption = "The square from above: hits, misses and cells not fired at."
+        return Board(size, size, tuple(cells), caption=caption)
 
 
 @ft.lru_cache

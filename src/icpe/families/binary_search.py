@@ -12,6 +12,7 @@ from icpe.core.checks import check_at_least
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import (
     Limits,
+    QueryAxis,
     StepResult,
     parameter,
     plain_reset,
@@ -97,6 +98,9 @@ class BinarySearch(AbstractFiniteFamily):
     def known_limits(self, error_prob: float | None, *, key: PRNGKey) -> Limits:
         """The exact optimum without error."""
         return search_limits(self.size)
+
+    def query_axis(self) -> QueryAxis:
+        return QueryAxis("guess", range(self.size))
 
     def contradicts(self, history: History) -> bool:
         """Whether no number is left."""

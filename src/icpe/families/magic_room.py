@@ -1,13 +1,20 @@
 """The magic room: walk, find two clues, leave by the right door."""
 
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Bool, Int
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
+from icpe.core.board import Board, BoardCell
 from icpe.core.checks import check_at_least, check_between
 from icpe.core.family import AbstractTaskFamily, StepResult, parameter
+from icpe.core.history import History
 from icpe.core.spec import TaskSpec
 
 Cell = Int[Array, "2"]
@@ -102,6 +109,31 @@ class MagicRoom(AbstractTaskFamily):
         """The right door: the two clues read as a binary number."""
         return 2 * task.values[0] + task.values[1]
 
+    def episode_board(self, history: History) -> Board:
+        """The room from above with its doors, the way so far and the clues found."""
+        outcomes = np.asarray(history.outcomes)[: int(history.length) + 1]
+        spots = np.clip(outcomes[:, :2].round().astype(int), 0, self.size - 1)
+        path = tuple((self.size - y, x + 1) for x, y in spots.tolist())
+        cells = {place: BoardCell(*place, "seen", words="visited") for place in path}
+        for place, text, words in _clues_found(path, outcomes[:, 2:4]):
+            cells[place] = BoardCell(*place, "good", cells[place].text + text, words)
+        here = cells[path[-1]]
+        words = f"you are here; {here.words}" if here.text else "you are here"
+        cells[path[-1]] = dataclasses.replace(here, kind="here", words=words)
+        last, row, column = (
+            self.size + 1,
+            self.size - self.size // 2,
+            self.size // 2 + 1,
+        )
+        doors = ((0, column), (last, column), (row, 0), (row, last))
+        for place, name in zip(doors, self.spec.hypothesis_names, strict=True):
+            cells[place] = BoardCell(*place, "mark", "◇", name)
+        for place in itertools.product(range(last + 1), repeat=2):
+            if not {0, last}.isdisjoint(place):
+                cells.setdefault(place, BoardCell(*place, "wall"))
+        caption = "The room from above, with its four doors and the way so far."
+        return Board(last + 1, last + 1, tuple(cells.values()), path, caption)
+
     @property
     def _moves(self) -> Int[Array, "4 2"]:
         return jnp.asarray([[0, 1], [0, -1], [-1, 0], [1, 0]], jnp.int32)
@@ -129,3 +161,14 @@ class MagicRoom(AbstractTaskFamily):
 
 def _same_cell(cells: Int[Array, "n 2"], cell: Cell) -> Bool[Array, "n"]:
     return jnp.all(cells == jnp.broadcast_to(cell, cells.shape), axis=1)
+
+
+def _clues_found(
+    path: Sequence[tuple[int, int]], clues: Float[np.ndarray, "steps 2"]
+) -> Iterator[tuple[tuple[int, int], str, str]]:
+    """Where each clue was found, with a short text and words about it."""
+    before = np.concatenate([np.zeros((1, 2)), clues[:-1]])
+    for step, clue in np.argwhere((clues != 0) & (before == 0)).tolist():
+        says = "+1" if clues[step, clue] > 0 else "−1"
+        name = ("first", "second")[clue]
+        yield path[step], "AB"[clue] + says[0], f"{name} clue, which says {says}"

@@ -8,6 +8,7 @@ from icpe.core.checks import check_at_least
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
     Limits,
+    QueryAxis,
     StepResult,
     parameter,
     plain_reset,
@@ -89,3 +90,6 @@ class NoisyBinarySearch(AbstractFiniteFamily):
                 self.size, self.noise, error_prob
             )
         return known
+
+    def query_axis(self) -> QueryAxis:
+        return BinarySearch(self.size).query_axis()

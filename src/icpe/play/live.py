@@ -14,7 +14,7 @@ from icpe.core.episode import (
     none_asked,
     why_ended,
 )
-from icpe.core.explorer import AbstractExplorer
+from icpe.core.explorer import AbstractExplorer, StopStatistic
 from icpe.core.request import OperatingPoint
 from icpe.core.spec import TaskSpec
 
@@ -23,7 +23,8 @@ class Turn(eqx.Module):
     """Where an episode stands: what is asked next, or why it ended, and the belief.
 
     `asked` is None where queries may be made again; `posterior` is None if the
-    explorer has no belief. `query` means nothing once the episode has ended.
+    explorer has no belief, `statistic` if nothing decides about stopping. `query` means
+    nothing once the episode has ended.
     """
 
     state: PyTree
@@ -34,6 +35,7 @@ class Turn(eqx.Module):
     stop_reason: Index
     recommendation: Index
     posterior: Float[Array, "hypotheses"] | None
+    statistic: StopStatistic | None
 
 
 class LiveEpisode(eqx.Module):
@@ -123,6 +125,7 @@ def _look(live: LiveEpisode, state, num_queries, asked, query_mask, terminated) 
         ),
         recommendation=explorer.recommend(state),
         posterior=None if log_posterior is None else jnp.exp(log_posterior),
+        statistic=explorer.stop_statistic(state, allowed),
     )
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 from icpe.core.arrays import Flag, Index, PRNGKey, Scalar
 from icpe.core.episode import STOP
 from icpe.core.errors import OperatingPointError
-from icpe.core.explorer import AbstractExplorer
+from icpe.core.explorer import AbstractExplorer, StopStatistic
 from icpe.core.memory import Growing, Scratch, StepCount
 from icpe.core.request import OperatingPoint, Regime
 from icpe.core.spec import TaskSpec
@@ -86,11 +86,21 @@ class NeuralExplorer(AbstractExplorer):
         self, state: NeuralState, query_mask: Bool[Array, "queries"]
     ) -> Flag:
         """S(D) >= max_a Q(D, a), where a price is set and stopping is allowed."""
-        if not self.nets.spec.can_stop:
+        statistic = self.stop_statistic(state, query_mask)
+        if statistic is None:
             return jnp.asarray(False)
-        gain = state.estimates.gain[self.best_query(state, query_mask)]
         can_ask = jnp.any(query_mask)
-        return (state.price > 0) & ((gain <= 0) | ~can_ask)
+        return (state.price > 0) & ((statistic.margin <= 0) | ~can_ask)
+
+    def stop_statistic(
+        self, state: NeuralState, query_mask: Bool[Array, "queries"]
+    ) -> StopStatistic | None:
+        """S(D) and Q(D, a) of the best query; of a budget nothing is decided by it."""
+        if not self.nets.spec.can_stop:
+            return None
+        gain = state.estimates.gain[self.best_query(state, query_mask)]
+        value = state.estimates.stop_value
+        return StopStatistic(value, value + gain, gain, "values")
 
     def best_query(
         self, state: NeuralState, query_mask: Bool[Array, "queries"]

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from icpe.core.arrays import Index, PRNGKey, PyTree
 from icpe.core.errors import InvalidParameterError, OperatingPointError
-from icpe.core.explorer import AbstractExplorer
+from icpe.core.explorer import AbstractExplorer, StopStatistic
 from icpe.core.history import History
 from icpe.core.memory import Growing, Scratch, StepCount
 from icpe.core.request import OperatingPoint, Regime, Request
@@ -300,6 +300,16 @@ class PaperExplorer(AbstractExplorer):
         if not self.nets.learns_to_stop:
             return query.astype(jnp.int32)
         return stop_if(values[-1] >= allowed[query], query)
+
+    def stop_statistic(
+        self, state: PaperState, query_mask: Bool[Array, "queries"]
+    ) -> StopStatistic | None:
+        """The value of stopping and that of the best query, both learned."""
+        if not self.nets.learns_to_stop:
+            return None
+        values = state.outputs.values
+        best = jnp.max(jnp.where(query_mask, values[:-1], -jnp.inf))
+        return StopStatistic(values[-1], best, best - values[-1], "values")
 
     def tell(
         self, state: PaperState, query: Index, outcome: Float[Array, "outcome"]

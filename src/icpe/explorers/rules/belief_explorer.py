@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Flag, Index, PRNGKey, PyTree, Scalar
 from icpe.core.belief import AbstractBelief
-from icpe.core.explorer import AbstractExplorer
+from icpe.core.explorer import AbstractExplorer, StopStatistic
 from icpe.core.request import OperatingPoint
 from icpe.core.spec import TaskSpec
 from icpe.core.stopping import check_threshold, is_confident, stop_if, stop_threshold
@@ -73,6 +73,12 @@ class AbstractBeliefStopping(eqx.Module):
     ) -> Flag:
         """Whether to stop."""
 
+    def statistic(
+        self, log_posterior: Float[Array, "hypotheses"], level: Scalar
+    ) -> StopStatistic | None:
+        """What `is_sure` compares, where that is a belief with a threshold."""
+        return None
+
 
 class PosteriorStopping(AbstractBeliefStopping):
     """Stops when the largest posterior reaches the threshold, else 1 - error_prob.
@@ -101,6 +107,12 @@ class PosteriorStopping(AbstractBeliefStopping):
     ) -> Flag:
         """Whether the best hypothesis is probable enough."""
         return is_confident(log_posterior, level)
+
+    def statistic(
+        self, log_posterior: Float[Array, "hypotheses"], level: Scalar
+    ) -> StopStatistic:
+        best = jnp.max(log_posterior)
+        return StopStatistic(jnp.exp(best), level, jnp.log(level) - best, "threshold")
 
 
 class BeliefState(eqx.Module):
@@ -166,3 +178,10 @@ class BeliefExplorer(AbstractExplorer):
 
     def log_posterior(self, state: BeliefState) -> Float[Array, "hypotheses"]:
         return self.belief.log_posterior(state.statistics)
+
+    def stop_statistic(
+        self, state: BeliefState, query_mask: Bool[Array, "queries"]
+    ) -> StopStatistic | None:
+        if state.level is None:
+            return None
+        return self.stopping.statistic(self.log_posterior(state), state.level)
