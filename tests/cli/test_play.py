@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from icpe.cli.terminal import bar, skyline
-from icpe.cli.view import belief_lines, describe_outcome
+from icpe.cli.view import belief_lines
 from icpe.families import BinarySearch, GaussianBandit
 
 SEARCH = "play exact-binary-search --family binary-search --family.size 8"
@@ -149,8 +149,3 @@ def test_many_equal_hypotheses_are_counted():
 
 def test_a_skyline_adds_up_neighbors_where_there_are_too_many():
     assert skyline(np.array([0.25, 0.25, 0.25, 0.0, 0.0, 0.25]), 3) == "█▄▄"
-
-
-def test_an_outcome_is_told_in_the_words_of_the_family():
-    assert describe_outcome(np.array([1.0]), BinarySearch().spec) == "higher"
-    assert describe_outcome(np.array([0.52]), GaussianBandit().spec) == "reward 0.52"

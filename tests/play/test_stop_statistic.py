@@ -22,7 +22,7 @@ def turns(contender, family, request, answers):
     yield turn
     for answer in answers:
         query = max(int(turn.query), 0)
-        turn = live.advance(turn, query, np.float32([answer]), mask)
+        turn = live.advance(turn, query, np.full(1, answer, np.float32), mask)
         yield turn
 
 
@@ -34,6 +34,7 @@ def test_a_trained_explorer_stops_exactly_where_asking_gains_nothing(seed):
     for turn in turns(artifact, artifact.family, Request(error_prob=0.1), answers):
         statistic = turn.statistic
         assert statistic is not None and statistic.kind == "values"
+        assert turn.posterior is not None
         assert statistic.stop == pytest.approx(np.max(turn.posterior))
         assert statistic.ask == pytest.approx(statistic.stop + statistic.margin)
         stops.append(reason_of(turn) is StopReason.EXPLORER)

@@ -38,7 +38,7 @@ class EpisodeView:
             query = escape(self._spec.query_name(exchange.query))
             line = f"[bold]{exchange.number:>3}.[/] query [cyan]{query}[/]"
             if not picture:
-                line += f" → {escape(describe_outcome(exchange.outcome, self._spec))}"
+                line += f" → {escape(self._spec.describe_outcome(exchange.outcome))}"
             self._console.print(line)
         for line in picture:
             self._console.print(f"       {escape(line)}", highlight=False)
@@ -96,16 +96,3 @@ def belief_lines(belief: np.ndarray, spec: TaskSpec) -> list[str]:
             noun, verb = "others", "share"
         lines.append(f"[dim]{num_others} {noun} {verb} {rest:.3f}[/]")
     return lines
-
-
-def describe_outcome(outcome: np.ndarray, spec: TaskSpec) -> str:
-    """An outcome in the family's words."""
-    for word, value in spec.outcome_labels:
-        if np.allclose(outcome, value):
-            return word
-    names = spec.outcome_names or tuple(
-        f"outcome {i}" if spec.outcome_size > 1 else "outcome"
-        for i in range(spec.outcome_size)
-    )
-    pairs = zip(names, outcome.tolist(), strict=True)
-    return ", ".join(f"{name} {value:.3g}" for name, value in pairs)

@@ -2,7 +2,8 @@
 
 import dataclasses
 import math
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, SupportsFloat
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -123,6 +124,32 @@ class TaskSpec:
         """The name of a hypothesis for people."""
         names = self.hypothesis_names
         return names[hypothesis] if names else str(hypothesis)
+
+    def outcome_name(self, entry: int) -> str:
+        """The name of an outcome entry for people."""
+        if self.outcome_names:
+            return self.outcome_names[entry]
+        return "outcome" if self.outcome_size == 1 else f"outcome {entry}"
+
+    def describe_outcome(self, outcome: Iterable[SupportsFloat]) -> str:
+        """An outcome in the family's words; what was not revealed is left out."""
+        values = [float(value) for value in outcome]
+        for word, named in self.outcome_labels:
+            pairs = zip(values, named, strict=True)
+            if all(math.isclose(*pair, rel_tol=1e-5, abs_tol=1e-8) for pair in pairs):
+                return word
+        if self.outcome_shape:
+            rows, columns = self.outcome_shape
+            mean = sum(values) / len(values)
+            return f"{rows} x {columns} pixels, {mean:.2f} on average"
+        shown = set(range(len(values)))
+        if self.outcome_flags:
+            half = len(values) // 2
+            shown = {i for i in range(half) if values[half + i]}
+        shown -= {entry for entry in self.reset_entries if not values[entry]}
+        return ", ".join(
+            f"{self.outcome_name(i)} {values[i]:.3g}" for i in sorted(shown)
+        )
 
     @property
     def restricts_queries(self) -> bool:

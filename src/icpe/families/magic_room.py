@@ -120,17 +120,14 @@ class MagicRoom(AbstractTaskFamily):
         here = cells[path[-1]]
         words = f"you are here; {here.words}" if here.text else "you are here"
         cells[path[-1]] = dataclasses.replace(here, kind="here", words=words)
-        last, row, column = (
-            self.size + 1,
-            self.size - self.size // 2,
-            self.size // 2 + 1,
-        )
-        doors = ((0, column), (last, column), (row, 0), (row, last))
+        last, across = self.size + 1, self.size // 2 + 1
+        down = last - across
+        doors = ((0, across), (last, across), (down, 0), (down, last))
         for place, name in zip(doors, self.spec.hypothesis_names, strict=True):
             cells[place] = BoardCell(*place, "mark", "◇", name)
-        for place in itertools.product(range(last + 1), repeat=2):
-            if not {0, last}.isdisjoint(place):
-                cells.setdefault(place, BoardCell(*place, "wall"))
+        for row, column in itertools.product(range(last + 1), repeat=2):
+            if not {0, last}.isdisjoint((row, column)):
+                cells.setdefault((row, column), BoardCell(row, column, "wall"))
         caption = "The room from above, with its four doors and the way so far."
         return Board(last + 1, last + 1, tuple(cells.values()), path, caption)
 
