@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 # Modules are compiled when they are first imported, and kept for the next process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-services check bench results zoo-cards clean
+.PHONY: demo test test-all test-services check bench results zoo-cards docs clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -42,6 +42,9 @@ results: $(STAMP)
 
 zoo-cards: $(STAMP)
 	$(BIN)/python benchmarks/zoo_cards.py
+
+docs: $(STAMP)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --builder html docs docs/_build/html
 
 clean:
 	rm -rf .venv

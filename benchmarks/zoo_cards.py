@@ -13,16 +13,9 @@ from zoo_page import zoo_index, zoo_page
 from icpe import zoo
 from icpe.artifact import Artifact
 from icpe.artifact.document import read_card
-from icpe.cli.episode import (
-    EpisodeEnd,
-    SimulatedWorld,
-    episode_key,
-    run_episode,
-)
+from icpe.cli.episode import EpisodeEnd, SimulatedWorld, episode_key, run_episode
+from icpe.cli.film import Film
 from icpe.cli.runtime import keep_compiled_programs
-from icpe.evaluate.episode_figure import episode_figure
-from icpe.evaluate.frames import Frame, PictureEpisode, strip_figure
-from icpe.evaluate.plots import save_figure
 
 PAGES = Path(__file__).parents[1] / "docs" / "zoo"
 SEED = 0
@@ -31,38 +24,34 @@ SEED = 0
 def draw_episode(name: str) -> None:
     """Draws the first episode that is at least as long as the average one."""
     artifact = zoo.load(name)
-    spec = artifact.family.spec
     error_prob = zoo.card(name).certified_error_prob
-    end, truth = _long_episode(artifact, error_prob)
-    frames = [Frame(turn.query, turn.outcome, turn.belief) for turn in end.turns]
-    title = f"{name} at error probability {error_prob:g}"
-    if spec.query_grid:
-        figure = strip_figure(PictureEpisode(spec, tuple(frames), truth))
-    else:
-        figure = episode_figure(spec, frames, truth, title)
+    end, film, truth = _long_episode(artifact, error_prob)
     path = PAGES / f"{name}.svg"
-    save_figure(figure, path)
+    film.save(path, f"{name} at error probability {error_prob:g}", end, truth)
     mark = f"<!-- weights {artifact.weights_hash} -->\n"
     path.write_text(path.read_text(encoding="utf-8") + mark, encoding="utf-8")
 
 
-def _long_episode(artifact: Artifact, error_prob: float) -> tuple[EpisodeEnd, int]:
-    """An episode and its truth."""
-    (certificate,) = artifact.certificates
-    point = artifact.operating_point(error_prob=error_prob)
+def _long_episode(
+    artifact: Artifact, error_prob: float
+) -> tuple[EpisodeEnd, Film, int]:
+    """An episode, its film and its truth."""
+    player = artifact.serve(error_prob=error_prob)
+    certificate = player.certificate
+    assert certificate is not None, "explorers of the zoo are certified"
     number = 0
     while True:
+        film = Film(artifact.family)
         world = SimulatedWorld(artifact.family, key=episode_key(SEED, number))
         end = run_episode(
-            artifact.explorer,
-            artifact.family.spec,
-            point,
+            player,
+            artifact.family,
             world,
             key=world.explorer_key,
-            on_turn=lambda turn: None,
+            on_exchange=film.exchange,
         )
-        if len(end.turns) >= certificate["mean_queries"]:
-            return end, world.truth
+        if len(end.exchanges) >= certificate.mean_queries:
+            return end, film, world.truth
         number += 1
 
 

@@ -60,7 +60,8 @@ Written by `make zoo-cards`; a test keeps it up to date.
 ![One episode of {name}]({name}.svg)
 
 The first episode that is at least as long as the average, at error probability
-{certified:g}: the queries with their outcomes, and the belief after each.
+{certified:g}: the queries with their outcomes, and the belief after each. The bar of
+the right answer is green.
 
 ## What it does
 

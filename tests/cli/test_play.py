@@ -149,3 +149,22 @@ def test_many_equal_hypotheses_are_counted():
 
 def test_a_skyline_adds_up_neighbors_where_there_are_too_many():
     assert skyline(np.array([0.25, 0.25, 0.25, 0.0, 0.0, 0.25]), 3) == "█▄▄"
+
+
+def test_an_episode_is_saved_as_a_moving_picture(icpe, tmp_path):
+    film = tmp_path / "episode.svg"
+    assert icpe(f"{SEARCH} --save {film}").status == 0
+    assert film.read_text().startswith("<svg") and "<animate" in film.read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("--save film.mp4", "--save must end in .svg"),
+        ("--save film.svg --human", "--human and --save cannot be combined"),
+    ],
+)
+def test_a_moving_picture_that_cannot_be_saved_is_refused_first(icpe, more, said):
+    called = icpe(f"{SEARCH} {more}")
+    assert called.status == 2
+    assert said in called.err

@@ -47,6 +47,8 @@ class Args:
     ] = None
     """Draw pictures step by step, as .png, .svg, .pdf or animated .gif; EXPLORER.png
     if left out."""
+    save: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Save the episode as a moving picture, an .svg that plays in a browser."""
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
@@ -66,6 +68,7 @@ def run(args: Args) -> int:
         )
     cast = resolve([args.explorer], args.family, args.settings)
     _check_strip(args, cast.family)
+    _check_save(args)
     args = dataclasses.replace(args, strip=args.strip or _usual_strip(args, cast))
     request = args.goal.request(DEFAULT_ERROR_PROB)
     player = serve(cast.explorers[args.explorer], request, cast.family)
@@ -77,6 +80,7 @@ def run(args: Args) -> int:
 
 def _play_with_simulator(args: Args, family, request, player) -> None:
     from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
+    from icpe.cli.film import Film
     from icpe.cli.terminal import output, print_json
     from icpe.cli.view import EpisodeView
     from icpe.families.registry import describe
@@ -84,6 +88,7 @@ def _play_with_simulator(args: Args, family, request, player) -> None:
     console = output()
     spec = family.spec
     view = EpisodeView(console, family)
+    film = Film(family)
     world = SimulatedWorld(family, key=episode_key(args.seed, args.episode))
     if not args.json:
         at = _served(request, player)
@@ -93,12 +98,16 @@ def _play_with_simulator(args: Args, family, request, player) -> None:
         family,
         world,
         key=world.explorer_key,
-        on_exchange=(lambda *_: None) if args.json else view.exchange,
+        on_exchange=film.exchange if args.json else film.exchange_and(view.exchange),
     )
     if args.json:
         print_json(_record(args.explorer, family, end, world.truth))
     else:
         view.end(end, world.truth)
+    if args.save is not None:
+        film.save(args.save, args.explorer, end, world.truth)
+        if not args.json:
+            console.print(f"Saved as a moving picture: {args.save}", highlight=False)
     if args.strip is not None:
         _draw_strip(args.strip, spec, end, world.truth)
         if not args.json:
@@ -174,6 +183,25 @@ def _check_strip(args: Args, family) -> None:
         check_writable(args.strip)
     else:
         check_plot_path(args.strip)
+
+
+def _check_save(args: Args) -> None:
+    """Complains now about what could not be saved later."""
+    from icpe.core.errors import InvalidParameterError
+    from icpe.core.files import check_writable
+
+    if args.save is None:
+        return
+    if args.human:
+        raise InvalidParameterError(
+            "--human and --save cannot be combined; leave one of them out."
+        )
+    if args.save.suffix.lower() != ".svg":
+        raise InvalidParameterError(
+            f"--save must end in .svg; got {args.save}. For pictures as .gif use "
+            "--strip."
+        )
+    check_writable(args.save)
 
 
 def _usual_strip(args: Args, cast) -> Path | None:
