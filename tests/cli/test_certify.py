@@ -1,6 +1,8 @@
 """`icpe certify` on an explorer that is right half the time, and on a trained one."""
 
 import dataclasses
+import errno
+import os
 
 import jax
 import pytest
@@ -99,6 +101,20 @@ def test_a_refusal_is_status_one_says_what_is_closest_and_is_kept(icpe, file):
     assert "seed 3 was chosen by hand" in called.out
     records = Artifact.load(file).certificates
     assert [it["certified"] for it in records] == [False, False]
+
+
+def test_a_full_disk_is_not_taken_for_a_refusal(icpe, file, monkeypatch):
+    before = file.read_bytes()
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    called = icpe(f"certify {file} --error-prob 0.6 --episodes 512")
+    assert called.status == 3
+    assert f"{file} could not be written: No space left on device" in called.err
+    assert file.read_bytes() == before
+    assert list(file.parent.glob("*.tmp")) == []
 
 
 def test_verify_accepts_what_it_should_and_notices_changes(icpe, file):

@@ -1,6 +1,7 @@
 """Commands killed at random moments: what was announced as kept is there and whole."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -27,30 +28,24 @@ TRAIN = (
     "--train.batch-size 8 --train.minibatch-size 8 --train.replay-size 64 "
     "--train.updates-per-iteration 1 --train.warmup-iterations 1 --train.width 4 "
     "--train.num-layers 1 --train.num-heads 1 --train.log-every 2 --preset cpu "
-    "--train.judge-every 1000 --calibration-episodes 600 --checkpoint-seconds 0 "
+    "--calibration-episodes 600 --checkpoint-seconds 0 "
     "--all-iterations --seed 5 --out {}"
 )
 CERTIFY = "certify {} --error-prob 0.55 --episodes 60000 --json"
 CALIBRATE = "calibrate {} --episodes 4000 --json"
-PROGRAM = """
-import sys
-from icpe.cli.main import main
-from icpe.learn import survey
-from support.brief_surveys import brief_settings
-for name, value in brief_settings().items():
-    setattr(survey, name, value)
-sys.exit(main())
-"""
 
 
 def start(words):
+    """Starts a command in a process of its own, with brief surveys."""
     tests = str(Path(__file__).parents[1])
-    program = f"import sys; sys.path.insert(0, {tests!r}){PROGRAM}"
+    folders = os.pathsep.join(filter(None, (tests, os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-m", "icpe.cli.main", "--import", "support.briefly"]
     return subprocess.Popen(
-        [sys.executable, "-c", program, *words.split()],
+        [*command, *words.split()],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "PYTHONPATH": folders},
     )
 
 
@@ -67,13 +62,25 @@ def kill(words, number, seconds):
     """Runs a command and sends it a signal; status and what it said."""
     process = start(words)
     time.sleep(seconds)
+    watched = number == signal.SIGKILL or watches(process)
     process.send_signal(number)
     out, err = process.communicate(timeout=120)
-    allowed = {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[number]
-    # Before there is anybody to see to it, the system ends the process.
-    ended_by_the_system = {-number, 1} if seconds < 0.5 else set()
-    assert process.returncode in {0, allowed} | ended_by_the_system, (number, err)
+    expected = -9 if number == signal.SIGKILL else 128 + number
+    # Before it watches for signals, the system ends the process.
+    allowed = {0, expected} | (set() if watched else {-number})
+    assert process.returncode in allowed, (number, seconds, err)
     return process.returncode, out, err
+
+
+def watches(process):
+    """Whether a process sees to its end by itself, or has ended."""
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    except FileNotFoundError:
+        return True
+    caught = next(it for it in status.splitlines() if it.startswith("SigCgt:"))
+    # Not SIGINT, which Python catches from the start.
+    return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
 
 
 def others(folder, *known):
@@ -142,3 +149,39 @@ def test_a_file_is_as_before_or_as_it_should_be(tmp_path, words):
     complete(words.format(path))
     assert path.read_bytes() == after
     assert not others(path.parent, path.name)
+
+
+def test_a_terminal_that_closes_leaves_a_checkpoint(tmp_path):
+    out = tmp_path / "explorer.safetensors"
+    process = start(TRAIN.format(out))
+    deadline = time.monotonic() + 120
+    while not checkpoint_path(out).exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGHUP)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 129
+    assert "Stopping after the iterations in flight" in err
+    assert "is kept in" in err
+    assert read_stored(checkpoint_path(out)).sealed
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate uniform --family gaussian-bandit --error-prob 0.1 --episodes 200000",
+        "calibrate {} --episodes 100000",
+        "ids --episodes 1000000",
+    ],
+    ids=["evaluate", "calibrate", "ids"],
+)
+def test_ctrl_c_ends_with_its_own_status_at_any_moment(tmp_path, words):
+    path = tmp_path / "explorer.safetensors"
+    guesser().save(path)
+    draw = random.Random(2)
+    for _ in range(4):
+        status, _, err = kill(
+            words.format(path), signal.SIGINT, draw.uniform(1.0, 12.0)
+        )
+        assert status == 130
+        assert err.splitlines()[-1] == "icpe: Interrupted."
