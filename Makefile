@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 # Modules are compiled when they are first imported, and kept for the next process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-services check bench results zoo-cards docs clean
+.PHONY: catalog demo test test-all test-services check bench results zoo-cards docs clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -39,6 +39,9 @@ bench: $(STAMP)
 
 results: $(STAMP)
 	$(BIN)/python -m icpe.studies.results docs
+
+catalog: $(STAMP)
+	$(BIN)/python -m icpe.cli.catalog
 
 zoo-cards: $(STAMP)
 	$(BIN)/python benchmarks/zoo_cards.py

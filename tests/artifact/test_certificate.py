@@ -6,7 +6,8 @@ import json
 import jax.numpy as jnp
 import pytest
 
-from icpe.artifact.certificate import Certificate, PriceTest, covering, hash_arrays
+from icpe.artifact.certificate import Certificate, PriceTest, covering
+from icpe.artifact.trees import hash_arrays
 from icpe.core.errors import ArtifactError
 from support.certificates import unearned_certificate as example
 

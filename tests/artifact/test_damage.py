@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 from icpe import zoo
 from icpe.artifact import Artifact
 from icpe.artifact.document import read_artifact
-from icpe.artifact.trees import read_stored
+from icpe.artifact.sealed import read_stored
 from icpe.cli.main import main
 from icpe.core.errors import IcpeError
 from support.certificates import unearned_certificate

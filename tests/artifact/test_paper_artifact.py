@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.artifact.certificate import hash_arrays
-from icpe.artifact.trees import read_document, save_tree
+from icpe.artifact.sealed import read_document
+from icpe.artifact.trees import hash_arrays, save_tree
 from icpe.cli.card import print_card
 from icpe.cli.terminal import output
 from icpe.core.errors import ArtifactError, OperatingPointError, UnsupportedError

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from icpe.cli.baselines import baseline_cards
 from icpe.cli.baselines_page import baselines_page
+from icpe.cli.catalog import explorer_cards
 from icpe.cli.explorers import resolve
 from icpe.explorers.rules.belief_explorer import BeliefExplorer, PosteriorStopping
 from icpe.explorers.rules.borrowed import BorrowedBelief
@@ -24,7 +24,7 @@ def file(tmp_path):
 
 def test_the_page_of_baselines_is_up_to_date():
     """Otherwise: icpe baselines --markdown > docs/baselines.md"""
-    assert PAGE.read_text() == baselines_page(baseline_cards())
+    assert PAGE.read_text() == baselines_page(explorer_cards())
 
 
 def test_every_method_is_listed_with_families_and_where_it_comes_from(icpe):

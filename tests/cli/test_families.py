@@ -4,7 +4,8 @@ from typing import Literal
 
 import pytest
 
-from icpe.cli.families import build_family, convert
+from icpe.cli.families import build_family
+from icpe.cli.values import convert
 from icpe.core.errors import InvalidParameterError, UnknownNameError
 from icpe.families import GaussianBandit
 

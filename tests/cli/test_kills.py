@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.artifact.trees import read_stored
+from icpe.artifact.sealed import read_stored
 from icpe.workflow import checkpoint_path
 from support.toy_artifacts import guesser
 

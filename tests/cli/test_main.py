@@ -187,7 +187,7 @@ BAD_INPUT = {
     "an unknown command": ("evalute uniform", "no command 'evalute'"),
     "an unknown family": (
         "evaluate uniform --family gausian-bandit --budget 3",
-        "Did you mean 'gaussian-bandit'",
+        "did you mean 'gaussian-bandit'",
     ),
     "an unknown family in bounds": ("bounds chess", "no family 'chess'"),
     "an unknown explorer": (f"evaluate unifrom {BANDIT} --budget 3", "unifrom"),

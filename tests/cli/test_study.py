@@ -37,7 +37,7 @@ def test_a_study_is_run_and_reported(icpe, tmp_path):
     "words, sentence",
     [
         ("study run", "The name of the study is missing"),
-        ("study run binary-serch", "Did you mean 'binary-search'?"),
+        ("study run binary-serch", "did you mean 'binary-search'?"),
         ("study run binary-search --cells K=7/*", "fits no cell of 'binary-search'"),
         ("study run binary-search --seeds 0 7", "--seeds 7 fits no cell"),
         ("study report binary-search", "has no result of binary-search"),

@@ -177,7 +177,7 @@ BAD_INPUT = {
     "an unknown parameter": (f"{TRAIN} --out x --family.arms 3", "no parameter 'arms'"),
     "an unknown setting": (
         f"{TRAIN} --out x --train.learning-rat 1",
-        "Did you mean 'learning_rate'?",
+        "did you mean 'learning_rate'?",
     ),
     "the seed as a setting": (f"{TRAIN} --out x --train.seed 1", "no setting 'seed'"),
     "a word for a number": (

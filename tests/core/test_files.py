@@ -11,7 +11,8 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.artifact.trees import named_arrays, read_document, read_tree, save_tree
+from icpe.artifact.sealed import read_document
+from icpe.artifact.trees import named_arrays, read_tree, save_tree
 from icpe.core.errors import WriteError
 from icpe.core.files import check_writable, replacing
 

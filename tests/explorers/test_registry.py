@@ -44,12 +44,12 @@ def test_parameters_have_defaults_and_help():
 
 
 def test_an_unknown_name_suggests_a_close_one():
-    with pytest.raises(UnknownNameError, match=r"Did you mean 'top-two'\?"):
+    with pytest.raises(UnknownNameError, match=r"did you mean 'top-two'\?"):
         make_explorer("toptwo", GaussianBandit())
 
 
 def test_an_unknown_parameter_suggests_a_close_one():
-    with pytest.raises(UnknownNameError, match=r"Did you mean 'threshold'\?"):
+    with pytest.raises(UnknownNameError, match=r"did you mean 'threshold'\?"):
         make_explorer("top-two", GaussianBandit(), treshold=0.9)
 
 

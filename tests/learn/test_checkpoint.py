@@ -9,7 +9,8 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.artifact.trees import read_document, read_stored, save_tree
+from icpe.artifact.sealed import read_document, read_stored
+from icpe.artifact.trees import save_tree
 from icpe.core.errors import CheckpointError
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.fit import FitOptions, fit

@@ -78,7 +78,7 @@ def test_models_are_shared_by_the_studies_that_need_them():
 
 
 def test_an_unknown_study_is_answered_with_the_one_that_was_meant():
-    with pytest.raises(UnknownNameError, match="Did you mean 'binary-search'"):
+    with pytest.raises(UnknownNameError, match="did you mean 'binary-search'"):
         make_study("binary-serch")
 
 

@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 from icpe.artifact import Artifact
-from icpe.artifact.trees import read_stored, save_tree
+from icpe.artifact.sealed import read_stored
+from icpe.artifact.trees import save_tree
 from icpe.cli.main import main
 from icpe.core.errors import IcpeError
 

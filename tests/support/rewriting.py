@@ -8,7 +8,7 @@ from typing import Any
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from icpe.artifact.trees import seal_of
+from icpe.artifact.sealed import seal_of
 
 
 def rewrite(

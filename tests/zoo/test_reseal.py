@@ -8,7 +8,7 @@ from reseal import reseal
 from icpe import zoo
 from icpe.artifact import Artifact
 from icpe.artifact.certificate import Certificate
-from icpe.artifact.trees import read_stored
+from icpe.artifact.sealed import read_stored
 from icpe.core.errors import ArtifactError
 from support.rewriting import as_before_seals, rewrite
 

@@ -13,28 +13,25 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from icpe.artifact.certificate import (
-    Certificate,
-    covering,
-    digest,
-    hash_arrays,
-)
+from icpe.artifact.certificate import Certificate, covering, digest
 from icpe.artifact.document import (
     FORMAT_VERSION,
-    check_fingerprint,
-    check_sizes,
     explained,
-    family_document,
     read_artifact,
-    rebuilt_family,
-    skeleton,
-    stored_data,
     subject_of,
 )
 from icpe.artifact.guard import Guard
 from icpe.artifact.operating_table import OperatingTable
 from icpe.artifact.player import Player
-from icpe.artifact.trees import save_tree
+from icpe.artifact.rebuilding import (
+    check_fingerprint,
+    check_sizes,
+    family_document,
+    rebuilt_family,
+    skeleton,
+    stored_data,
+)
+from icpe.artifact.trees import hash_arrays, restore_tree, save_tree
 from icpe.core.arrays import PyTree
 from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.family import AbstractTaskFamily
@@ -242,12 +239,12 @@ class Artifact:
             if family is None:
                 family = rebuilt_family(stored, path)
                 check_sizes(stored, family.spec)
-                nets = stored.tree(skeleton(document, family))
+                nets = restore_tree(stored, skeleton(document, family))
                 check_fingerprint(document, family, path)
             else:
                 check_fingerprint(document, family, path)
                 check_sizes(stored, family.spec)
-                nets = stored.tree(skeleton(document, family))
+                nets = restore_tree(stored, skeleton(document, family))
             _check_weights(document, nets)
             table = document["operating_table"]
             _check_horizon(table, family)

@@ -15,10 +15,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from icpe.artifact.trees import named_arrays, update_with_arrays
-from icpe.core.arrays import PyTree
 from icpe.core.errors import ArtifactError
-from icpe.core.request import LEAST_CONFIDENCE
+from icpe.core.goals import LEAST_CONFIDENCE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,10 +251,3 @@ def digest(values: Any) -> str:
     """A short hash of JSON-compatible values."""
     text = json.dumps(values, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def hash_arrays(tree: PyTree) -> str:
-    """A short hash of the names, types, shapes and bits of all arrays of a tree."""
-    total = hashlib.sha256()
-    update_with_arrays(total, named_arrays(tree))
-    return total.hexdigest()[:32]

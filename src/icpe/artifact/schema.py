@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from icpe.artifact.certificate import Certificate
-from icpe.artifact.guard import Limits
 from icpe.artifact.operating_table import OperatingTable
+from icpe.artifact.records import LimitsRecord, NetworkRecord, ObjectiveRecord
 from icpe.core.typed_values import check_record, check_value, shown
-from icpe.explorers.neural.config import NetConfig
-from icpe.explorers.neural.paper import Objective
 
 _DEEPEST = 32
 _REQUIRED = (
@@ -82,13 +80,13 @@ def _check_family(family: Any) -> None:
 
 def _check_networks(networks: Any) -> None:
     """Entries with defaults are younger than the first files."""
-    check_record(networks, NetConfig, "networks")
+    check_record(networks, NetworkRecord, "networks")
 
 
 def _check_kind(document: Mapping[str, Any]) -> None:
     kind = document.get("kind", "universal")  # the first files do not have it
     if kind == "paper":
-        check_record(document.get("objective"), Objective, "objective")
+        check_record(document.get("objective"), ObjectiveRecord, "objective")
         if document["evaluation"] is not None:
             _check_evaluation(document["evaluation"])
         return
@@ -157,7 +155,7 @@ def _check_guard(guard: Any) -> None:
     check_value(guard, dict, "guard")
     limits = guard.get("limits")
     check_value(limits, dict, "guard.limits")
-    names = set(Limits.__annotations__)
+    names = set(LimitsRecord.__annotations__)
     if set(limits) not in (names, _FIRST_LIMITS) or not all(
         map(_is_number, limits.values())
     ):

@@ -12,7 +12,7 @@ from icpe.core.errors import (
     InvalidParameterError,
     UnknownNameError,
     UnsupportedError,
-    did_you_mean,
+    suggesting,
 )
 from icpe.core.files import check_writable
 
@@ -35,10 +35,29 @@ def readable_file(word: str) -> Path:
     path = file_named(word)
     if path is None:
         raise UnknownNameError(
-            f"{word!r} is not a file, and the zoo has no explorer of that name; it "
-            f"has {', '.join(zoo.names())}." + did_you_mean(word, zoo.names())
+            suggesting(
+                f"{word!r} is not a file, and the zoo has no explorer of that name",
+                word,
+                zoo.names(),
+                f"it has {', '.join(zoo.names())}.",
+            )
         )
     return path
+
+
+def check_readable(path: Path) -> None:
+    """Raises one sentence unless the file of a trained explorer can be opened.
+
+    Raises:
+        ArtifactError: it cannot.
+    """
+    from icpe.artifact.document import explained
+    from icpe.core.files import check_plain
+
+    with explained(path):
+        check_plain(path)
+        with path.open("rb"):
+            pass
 
 
 def changeable_file(word: str) -> Path:

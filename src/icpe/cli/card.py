@@ -9,10 +9,10 @@ from rich.table import Table
 
 from icpe.artifact.document import is_sealed_by_the_old_rule
 from icpe.artifact.operating_table import OperatingTable
+from icpe.cli.catalog import describe_record
 from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
 from icpe.cli.terminal import floored, printable
-from icpe.families.registry import describe_record
 
 _HEADINGS = ("accuracy", "queries", "median", "90 %", "99 %", "most")
 

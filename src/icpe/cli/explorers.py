@@ -9,27 +9,23 @@ first, then among files, then among the baselines; see `icpe.cli.artifact_files`
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from icpe import zoo
-from icpe.artifact import Artifact
-from icpe.artifact.serving import Contender, check_numbers, serve
-from icpe.cli.artifact_files import file_named
-from icpe.cli.families import build_family, convert
-from icpe.core.errors import (
-    InvalidParameterError,
-    UnknownNameError,
-    did_you_mean,
-)
-from icpe.core.request import Request
-from icpe.explorers import (
-    AbstractExplorer,
-    explorer_names,
-    explorer_parameters,
-    make_explorer,
-)
-from icpe.explorers.wrappers import WRAPPERS, wrap_explorer
-from icpe.families import AbstractTaskFamily
-from icpe.families.registry import family_names
+from icpe.cli import catalog
+from icpe.cli.artifact_files import check_readable, file_named
+from icpe.cli.families import build_family, check_family
+from icpe.cli.values import convert, described_type
+from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
+from icpe.core.goals import Request
+
+if TYPE_CHECKING:
+    from icpe.artifact import Artifact
+    from icpe.artifact.serving import Contender
+    from icpe.explorers import AbstractExplorer
+    from icpe.families import AbstractTaskFamily
+else:  # these need jax
+    Artifact = Contender = AbstractExplorer = AbstractTaskFamily = Any
 
 _ERROR_PROB = ",error_prob="
 
@@ -60,20 +56,12 @@ def resolve(
         ArtifactError: a file cannot be used.
         InvalidParameterError: nothing to run, or no family.
     """
-    if not words:
-        raise InvalidParameterError(
-            "EXPLORER is missing; give the file of a trained one, or one or more of "
-            f"{', '.join((*zoo.names(), *explorer_names()))}."
-        )
-    if len(set(words)) < len(words):
-        raise InvalidParameterError(
-            f"An explorer may be named only once; got {' '.join(words)}."
-        )
+    check_words(words, family_name, settings)
+    from icpe.artifact.artifact import Artifact
+    from icpe.artifact.serving import check_numbers
+
     inner = {word: _inner(word) for word in words}
     paths = {word: file_named(inner[word]) for word in words}
-    for word, path in paths.items():
-        if path is None:
-            _check_baseline(inner[word])
     files = {
         word: Artifact.load(path) for word, path in paths.items() if path is not None
     }
@@ -91,10 +79,45 @@ def resolve(
     return Cast(explorers, family)
 
 
+def check_words(
+    words: Sequence[str], family_name: str | None, settings: Mapping[str, str]
+) -> None:
+    """Complains about what can be seen before anything is loaded; see `resolve`."""
+    if not words:
+        raise InvalidParameterError(
+            "EXPLORER is missing; give the file of a trained one, or one or more of "
+            f"{', '.join((*zoo.names(), *catalog.baseline_names()))}."
+        )
+    if len(set(words)) < len(words):
+        raise InvalidParameterError(
+            f"An explorer may be named only once; got {' '.join(words)}."
+        )
+    files = []
+    for word in map(_inner, words):
+        path = file_named(word)
+        if path is None:
+            _check_baseline(word)
+        else:
+            check_readable(path)
+            files.append(path)
+    if family_name is not None:
+        check_family(family_name, settings)
+    elif settings:
+        raise InvalidParameterError(
+            f"--family.{next(iter(settings))} needs --family NAME, the family it "
+            "belongs to."
+        )
+    elif not files:
+        raise InvalidParameterError(
+            "--family is missing; a baseline serves several families, so name one of "
+            f"{', '.join(catalog.family_names())}."
+        )
+
+
 def _inner(word: str) -> str:
     """The explorer inside `WRAPPER:EXPLORER`; the word itself where there is none."""
     name, _, inner = word.partition(":")
-    if name not in WRAPPERS or Path(word).is_file():
+    if name not in catalog.wrapper_names() or Path(word).is_file():
         return word
     inner = inner.rpartition(_ERROR_PROB)[0] or inner
     if not inner:
@@ -110,6 +133,10 @@ def _wrapped(
     word: str, contender: Contender, family: AbstractTaskFamily
 ) -> AbstractExplorer:
     """The explorer `WRAPPER:EXPLORER[,error_prob=P]`, EXPLORER already found."""
+    from icpe.artifact.artifact import Artifact
+    from icpe.artifact.serving import serve
+    from icpe.explorers.wrappers import WRAPPERS, wrap_explorer
+
     name = word.partition(":")[0]
     point = None
     if WRAPPERS[name].explores:
@@ -131,42 +158,52 @@ def _family(
 ) -> AbstractTaskFamily:
     if name is not None:
         return build_family(name, settings)
-    if settings:
-        raise InvalidParameterError(
-            f"--family.{next(iter(settings))} needs --family NAME, the family it "
-            "belongs to."
-        )
-    for artifact in files.values():
-        return artifact.family
-    raise InvalidParameterError(
-        "--family is missing; a baseline serves several families, so name one of "
-        f"{', '.join(family_names())}."
-    )
+    return next(iter(files.values())).family
 
 
 def _baseline(word: str, family: AbstractTaskFamily) -> AbstractExplorer:
+    from icpe.explorers import explorer_parameters, make_explorer
+
     name, _, tail = word.partition(":")
     known = explorer_parameters(name)
-    values = {}
-    for assignment in filter(None, tail.split(",")):
-        parameter, _, value = assignment.partition("=")
-        parameter = parameter.replace("-", "_")
-        values[parameter] = (
-            convert(f"{name}:{parameter}", value, known[parameter].annotation)
-            if parameter in known
-            else value
-        )
+    values = {
+        parameter: convert(f"{name}:{parameter}", value, known[parameter].annotation)
+        for parameter, value in _assignments(tail)
+    }
     return make_explorer(name, family, **values)
 
 
+def _assignments(tail: str) -> list[tuple[str, str]]:
+    """What is set behind the name of a baseline."""
+    pairs = (it.partition("=") for it in filter(None, tail.split(",")))
+    return [(name.replace("-", "_"), value) for name, _, value in pairs]
+
+
 def _check_baseline(word: str) -> None:
-    """Complains about a word that is neither a file nor a name."""
-    name = word.partition(":")[0]
-    if name in explorer_names():
-        return
-    names = (*zoo.names(), *explorer_names())
-    raise UnknownNameError(
-        f"There is no explorer {name!r}: it is no file, the zoo has "
-        f"{', '.join(zoo.names())}, and the baselines are "
-        f"{', '.join(explorer_names())}." + did_you_mean(name, names)
-    )
+    """Complains about a word that is neither a file nor a name, and its parameters."""
+    name, _, tail = word.partition(":")
+    baselines = catalog.baseline_names()
+    if name not in baselines:
+        raise UnknownNameError(
+            suggesting(
+                f"There is no explorer {name!r}: it is no file, and neither in the zoo "
+                "nor a baseline",
+                name,
+                (*zoo.names(), *baselines),
+                f"the zoo has {', '.join(zoo.names())}, and the baselines are "
+                f"{', '.join(baselines)}.",
+            )
+        )
+    known = {it["name"]: it for it in catalog.explorer_parameters(name)}
+    for parameter, value in _assignments(tail):
+        if parameter not in known:
+            raise UnknownNameError(
+                suggesting(
+                    f"Explorer {name!r} has no parameter {parameter!r}",
+                    parameter,
+                    known,
+                    f"it has {', '.join(known) or 'none'}.",
+                )
+            )
+        described = described_type(known[parameter]["type"])
+        convert(f"{name}:{parameter}", value, described)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from icpe.families.patches.mnist import NUM_IMAGES
+_NUM_MNIST_IMAGES = {"train": 60_000, "test": 10_000}
 
 
 def held_out(document: Mapping[str, Any]) -> str | None:
@@ -18,7 +18,7 @@ def held_out(document: Mapping[str, Any]) -> str | None:
         return None
     numbers = {"train": "", "test": ""}
     if parameters.get("images") == "mnist":
-        numbers = {split: f"{number:,} " for split, number in NUM_IMAGES.items()}
+        numbers = {split: f"{number:,} " for split, number in _NUM_MNIST_IMAGES.items()}
     return (
         f"trained on the {numbers['train']}training images; table and certificate are "
         f"of the {numbers['test']}test images, which it has not seen"

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from icpe.cli.anywhere import take_anywhere
 from icpe.cli.streams import forget_output, prepare_streams
 from icpe.core import signals
-from icpe.core.errors import IcpeError, UnknownNameError, WriteError, did_you_mean
+from icpe.core.errors import IcpeError, UnknownNameError, WriteError, suggesting
 
 COMMANDS = {
     "demo": "see the main job done, step by step",
@@ -37,6 +37,9 @@ COMMANDS = {
     "study": "run the experiments of the paper, and report what they gave",
     "bench": "time the learner and a session on this machine",
 }
+
+APART = ("study", "ids", "regret", "bench")
+"""Commands for readers of the paper and developers, listed after the others."""
 
 BAD_INPUT = 2
 NOT_WRITTEN = 3
@@ -122,21 +125,29 @@ def _dispatch(words: list[str]) -> int:
                 module.more_help(rest)
             return 0
     raise UnknownNameError(
-        f"There is no command {words[0]!r}; the commands are {', '.join(COMMANDS)}."
-        + did_you_mean(words[0], COMMANDS)
+        suggesting(
+            f"There is no command {words[0]!r}",
+            words[0],
+            COMMANDS,
+            f"the commands are {', '.join(COMMANDS)}.",
+        )
     )
 
 
 def _overview() -> str:
     width = max(map(len, COMMANDS))
-    rows = [f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()]
+    rows = {name: f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()}
     return "\n".join(
         [
             "icpe learns to ask the right questions.",
             "",
             "usage: icpe COMMAND [OPTIONS]",
             "",
-            *rows,
+            "commands:",
+            *(row for name, row in rows.items() if name not in APART),
+            "",
+            "of the paper, and for developers:",
+            *(rows[name] for name in APART),
             "",
             "icpe COMMAND --help describes one; icpe --version prints the version.",
             "With every command: --import MODULE brings in families of your own from",

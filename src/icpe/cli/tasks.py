@@ -1,64 +1,82 @@
 """`icpe tasks`: the families and their parameters."""
 
 import dataclasses
+from typing import Annotated
+
+import tyro
 
 from icpe.cli.options import Seed
 
 
 @dataclasses.dataclass(frozen=True)
 class Args:
-    """List the families of tasks and their parameters."""
+    """List the families of tasks, or one of them with its parameters.
 
+    With NAME also the explorers that can play it.
+    """
+
+    name: Annotated[
+        tyro.conf.Positional[str | None],
+        tyro.conf.arg(metavar="[NAME]", help_behavior_hint=""),
+    ] = None
+    """Only this one."""
     json: bool = False
     """Print a JSON list, one object per family."""
     seed: Seed = 0
     """Not used; accepted by every command."""
 
 
+EXAMPLES = (
+    "icpe tasks",
+    "icpe tasks gaussian-bandit",
+)
+
+
 def run(args: Args) -> int:
     """Lists the families."""
-    from rich.table import Table
-
+    from icpe.cli import catalog
     from icpe.cli.terminal import output, print_json
-    from icpe.families.registry import family_names
 
-    families = [family_card(name) for name in family_names()]
+    if args.name is None:
+        families = catalog.family_cards()
+    else:
+        families = [catalog.family_card(args.name)]
     if args.json:
         print_json(families)
         return 0
     console = output()
     for family in families:
-        console.print(f"[bold cyan]{family['name']}[/]  {family['summary']}")
-        table = Table.grid(padding=(0, 2))
-        for parameter in family["parameters"]:
-            option = f"--family.{parameter['name'].replace('_', '-')}"
-            default = str(parameter["default"])
-            table.add_row("  " + option, default, f"[dim]{parameter['help']}[/]")
-        console.print(table)
-        console.print()
+        _print_family(console, family)
+    if args.name is not None:
+        _print_players(console, args.name)
     return 0
 
 
-def family_card(name: str) -> dict:
-    """A registered family as JSON-compatible values."""
-    import inspect
-    import typing
+def _print_family(console, family: dict) -> None:
+    from rich.markup import escape
+    from rich.table import Table
 
-    from icpe.cli.families import describe_type
-    from icpe.families.registry import get_factory, parameter_fields
+    console.print(f"[bold cyan]{family['name']}[/]  {escape(family['summary'])}")
+    table = Table.grid(padding=(0, 2))
+    for parameter in family["parameters"]:
+        option = f"--family.{parameter['name'].replace('_', '-')}"
+        default = escape(str(parameter["default"]))
+        table.add_row(f"  {option}", default, f"[dim]{escape(parameter['help'])}[/]")
+    console.print(table)
+    console.print()
 
-    factory = get_factory(name)
-    hints = typing.get_type_hints(factory)
-    return {
-        "name": name,
-        "summary": (inspect.getdoc(factory) or "").split("\n")[0],
-        "parameters": [
-            {
-                "name": field.name,
-                "type": describe_type(hints[field.name]),
-                "default": field.default,
-                "help": field.metadata.get("help", ""),
-            }
-            for field in parameter_fields(name).values()
-        ],
-    }
+
+def _print_players(console, name: str) -> None:
+    """Who plays a family: of the zoo, and of the baselines."""
+    from icpe import zoo
+    from icpe.cli import catalog
+
+    trained = [it for it in zoo.names() if zoo.card(it).family["name"] == name]
+    baselines = [
+        card["name"] + (":EXPLORER" if card["is_wrapper"] else "")
+        for card in catalog.explorer_cards()
+        if name in card["families"]
+    ]
+    for title, names in (("zoo", trained), ("baselines", baselines)):
+        listed = ", ".join(names) or "none"
+        console.print(f"[bold]{title}[/]  {listed}", soft_wrap=True)

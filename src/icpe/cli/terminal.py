@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.measure import Measurement
 from rich.progress import (
@@ -102,12 +101,14 @@ def bar(fraction: float, width: int) -> str:
     return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(width)
 
 
-def skyline(belief: np.ndarray, width: int) -> str:
+def skyline(belief: Any, width: int) -> str:
     """A row of Unicode blocks, at most `width`, whose heights are the probabilities.
 
     Neighbors share a block where there are more of them than blocks; the highest
     block is full, and a dot is exactly nothing.
     """
+    import numpy as np
+
     parts = np.array_split(belief, min(width, len(belief)))
     heights = np.array([part.sum() for part in parts])
     levels = np.ceil(8 * heights / heights.max()).astype(int)

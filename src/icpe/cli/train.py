@@ -15,7 +15,7 @@ from icpe.core.errors import (
     IcpeError,
     InvalidParameterError,
     UnknownNameError,
-    did_you_mean,
+    suggesting,
 )
 from icpe.studies.durations import parse_duration
 
@@ -221,7 +221,7 @@ def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
         UnknownNameError: no such setting; the message names those there are.
         InvalidParameterError: a value of the wrong type.
     """
-    from icpe.cli.families import convert
+    from icpe.cli.values import convert
 
     hints = typing.get_type_hints(config_type)
     allowed = [field.name for field in dataclasses.fields(config_type)]
@@ -230,8 +230,12 @@ def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
     for name, word in settings.items():
         if name not in allowed:
             raise UnknownNameError(
-                f"Training has no setting {name!r}; it has {', '.join(allowed)}."
-                + did_you_mean(name, allowed)
+                suggesting(
+                    f"Training has no setting {name!r}",
+                    name,
+                    allowed,
+                    f"it has {', '.join(allowed)}.",
+                )
             )
         values[name] = convert(f"--train.{name}", word, hints[name])
     return values

@@ -68,7 +68,16 @@ class ConformanceError(IcpeError, AssertionError):
     """A family or explorer breaks its contract; the message says how."""
 
 
-def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """A question to end a message with, empty if no known name is close."""
+def suggesting(complaint: str, given: str, known: Iterable[str], listing: str) -> str:
+    """A message about a name that does not exist: the closest first, then the list.
+
+    Args:
+        complaint: what does not exist, without a period.
+        given: the name.
+        known: the names there are.
+        listing: a sentence that names them, with a small first letter and a period.
+    """
     close = difflib.get_close_matches(given, list(known), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    if not close:
+        return f"{complaint}; {listing}"
+    return f"{complaint}; did you mean {close[0]!r}? {listing[0].upper()}{listing[1:]}"

@@ -11,7 +11,7 @@ from icpe.core.errors import (
     InvalidParameterError,
     UnknownNameError,
     UnsupportedError,
-    did_you_mean,
+    suggesting,
 )
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
@@ -92,8 +92,12 @@ def make_explorer(
     for parameter in given:
         if parameter not in allowed:
             raise UnknownNameError(
-                f"Explorer {name!r} has no parameter {parameter!r}; it has "
-                f"{', '.join(allowed) or 'none'}.{did_you_mean(parameter, allowed)}"
+                suggesting(
+                    f"Explorer {name!r} has no parameter {parameter!r}",
+                    parameter,
+                    allowed,
+                    f"it has {', '.join(allowed) or 'none'}.",
+                )
             )
     if not entry.serves(family):
         others = ", ".join(explorers_for(family)) or "none"
@@ -173,8 +177,12 @@ def _is_one_of(
 def _entry(name: str) -> _Entry:
     if name not in _ENTRIES:
         raise UnknownNameError(
-            f"There is no explorer {name!r}; the explorers are "
-            f"{', '.join(explorer_names())}.{did_you_mean(name, _ENTRIES)}"
+            suggesting(
+                f"There is no explorer {name!r}",
+                name,
+                _ENTRIES,
+                f"the explorers are {', '.join(explorer_names())}.",
+            )
         )
     return _ENTRIES[name]
 

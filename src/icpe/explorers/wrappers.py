@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from icpe.core.errors import InvalidParameterError, UnknownNameError, did_you_mean
+from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import OperatingPoint
@@ -83,8 +83,12 @@ def wrapper_named(name: str) -> Wrapper:
     """
     if name not in WRAPPERS:
         raise UnknownNameError(
-            f"There is no explorer {name!r} that is built on another; they are "
-            f"{', '.join(WRAPPERS)}." + did_you_mean(name, WRAPPERS)
+            suggesting(
+                f"There is no explorer {name!r} that is built on another",
+                name,
+                WRAPPERS,
+                f"they are {', '.join(WRAPPERS)}.",
+            )
         )
     return WRAPPERS[name]
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from icpe.core.errors import InvalidParameterError, UnknownNameError, did_you_mean
+from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
 from icpe.core.family import (
     AbstractTaskFamily,
     parameter_names,
@@ -43,8 +43,12 @@ def make(name: str, **given: Any) -> AbstractTaskFamily:
     for field in given:
         if field not in allowed:
             raise UnknownNameError(
-                f"Family {name!r} has no parameter {field!r}; it has "
-                f"{', '.join(allowed) or 'none'}.{did_you_mean(field, allowed)}"
+                suggesting(
+                    f"Family {name!r} has no parameter {field!r}",
+                    field,
+                    allowed,
+                    f"it has {', '.join(allowed) or 'none'}.",
+                )
             )
     return factory(**given)
 
@@ -53,9 +57,13 @@ def get_factory(name: str) -> Callable[..., AbstractTaskFamily]:
     """The factory registered under a name."""
     if name not in _FACTORIES:
         raise UnknownNameError(
-            f"There is no family {name!r}; the families are "
-            f"{', '.join(sorted(_FACTORIES))} and those that you register, on the "
-            f"command line by --import MODULE.{did_you_mean(name, _FACTORIES)}"
+            suggesting(
+                f"There is no family {name!r}",
+                name,
+                _FACTORIES,
+                f"the families are {', '.join(sorted(_FACTORIES))} and those that you "
+                "register, on the command line by --import MODULE.",
+            )
         )
     return _FACTORIES[name]
 

@@ -8,7 +8,8 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 
-from icpe.artifact.trees import Stored, read_stored, save_tree
+from icpe.artifact.sealed import Stored, read_stored
+from icpe.artifact.trees import restore_tree, save_tree
 from icpe.core.errors import CheckpointError
 from icpe.core.family import AbstractTaskFamily, parameters
 from icpe.core.fingerprint import fingerprint
@@ -82,10 +83,10 @@ def load_checkpoint(
                     "use the same settings, or another --out."
                 )
         if document["light"]:
-            kept = stored.tree(_without_replay(like))
+            kept = restore_tree(stored, _without_replay(like))
             state = dataclasses.replace(kept, replay=like.replay)
         else:
-            state = stored.tree(like)
+            state = restore_tree(stored, like)
         return Checkpoint(state, document["seconds"])
     except OSError as error:
         reason = error.strerror or str(error)

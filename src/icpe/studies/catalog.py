@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from icpe.core.errors import UnknownNameError, did_you_mean
+from icpe.core.errors import UnknownNameError, suggesting
 from icpe.studies import (
     ablation,
     any_error_prob,
@@ -57,7 +57,11 @@ def make_study(name: str, size: Size = "full") -> Study:
     """
     if name not in _STUDIES:
         raise UnknownNameError(
-            f"There is no study {name!r}; the studies are {', '.join(_STUDIES)}."
-            + did_you_mean(name, _STUDIES)
+            suggesting(
+                f"There is no study {name!r}",
+                name,
+                _STUDIES,
+                f"the studies are {', '.join(_STUDIES)}.",
+            )
         )
     return _STUDIES[name](size)

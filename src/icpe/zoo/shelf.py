@@ -1,9 +1,14 @@
 """Where the shipped explorers lie, and how they are found by name."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from icpe.artifact import Artifact
-from icpe.core.errors import UnknownNameError, did_you_mean
+from icpe.core.errors import UnknownNameError, suggesting
+
+if TYPE_CHECKING:
+    from icpe.artifact import Artifact
+else:
+    Artifact = Any  # which needs jax
 
 SUFFIX = ".safetensors"
 
@@ -27,8 +32,12 @@ def path(name: str) -> Path:
     known = names()
     if name not in known:
         raise UnknownNameError(
-            f"The zoo has no explorer {name!r}; it has {', '.join(known)}."
-            + did_you_mean(name, known)
+            suggesting(
+                f"The zoo has no explorer {name!r}",
+                name,
+                known,
+                f"it has {', '.join(known)}.",
+            )
         )
     return folder() / f"{name}{SUFFIX}"
 
@@ -39,4 +48,6 @@ def load(name: str) -> Artifact:
     Raises:
         UnknownNameError: there is none of that name; the message lists them.
     """
+    from icpe.artifact.artifact import Artifact
+
     return Artifact.load(path(name))

@@ -74,5 +74,5 @@ def test_what_cannot_be_built_is_refused():
         wrap_explorer("explore-then-commit", inner, FAMILY)
     with pytest.raises(UnsupportedError, match="it can serve bernoulli-bandit"):
         wrap_explorer("explore-then-commit", inner, MagicRoom(), POINT)
-    with pytest.raises(UnknownNameError, match=r"Did you mean 'i-dpt'\?"):
+    with pytest.raises(UnknownNameError, match=r"did you mean 'i-dpt'\?"):
         wrap_explorer("i-dptt", inner, FAMILY)

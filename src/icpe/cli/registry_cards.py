@@ -1,0 +1,100 @@
+"""Registered families and explorers as JSON-compatible values; needs jax.
+
+`icpe.cli.catalog` keeps them in a file, so that listing them does not.
+"""
+
+import inspect
+import typing
+from typing import Any
+
+from icpe.cli.values import describe_type
+from icpe.explorers import (
+    accepted_families,
+    explorer_about,
+    explorer_names,
+    explorer_parameters,
+    explorer_summary,
+)
+from icpe.explorers.wrappers import WRAPPERS, wrapper_named
+from icpe.families.registry import family_names, get_factory, parameter_fields
+
+
+def families() -> tuple[str, ...]:
+    """The names of all registered families, sorted."""
+    return family_names()
+
+
+def baselines() -> tuple[str, ...]:
+    """The names of all registered explorers, sorted."""
+    return explorer_names()
+
+
+def wrappers() -> tuple[str, ...]:
+    """The names of all explorers that are built on another one."""
+    return tuple(WRAPPERS)
+
+
+def family_card(name: str) -> dict[str, Any]:
+    """A registered family."""
+    factory = get_factory(name)
+    hints = typing.get_type_hints(factory)
+    return {
+        "name": name,
+        "summary": (inspect.getdoc(factory) or "").split("\n")[0],
+        "parameters": [
+            {
+                "name": field.name,
+                "type": describe_type(hints[field.name]),
+                "default": field.default,
+                "help": field.metadata.get("help", ""),
+                "rare": bool(field.metadata.get("rare", False)),
+            }
+            for field in parameter_fields(name).values()
+        ],
+    }
+
+
+def explorer_card(name: str) -> dict[str, Any]:
+    """A registered explorer, or one that is built on another."""
+    if name in WRAPPERS:
+        return _wrapper_card(name)
+    return {
+        "name": name,
+        "is_wrapper": False,
+        "summary": explorer_summary(name),
+        "families": list(accepted_families(name)),
+        **explorer_about(name)._asdict(),
+        "parameters": parameter_cards(name),
+    }
+
+
+def parameter_cards(name: str) -> list[dict[str, Any]]:
+    """The parameters of a registered explorer."""
+    return [
+        {
+            "name": parameter,
+            "type": describe_type(described.annotation),
+            "default": described.default,
+            "help": described.help,
+        }
+        for parameter, described in explorer_parameters(name).items()
+    ]
+
+
+def _wrapper_card(name: str) -> dict[str, Any]:
+    """An explorer that is built on another one."""
+    wrapper = wrapper_named(name)
+    error_prob = {
+        "name": "error_prob",
+        "type": "a number",
+        "default": 0.1,
+        "help": f"asked of EXPLORER, written last: {name}:EXPLORER,error_prob=0.05",
+    }
+    return {
+        "name": name,
+        "is_wrapper": True,
+        "summary": wrapper.summary,
+        "families": list(wrapper.families),
+        **wrapper.about._asdict(),
+        "parameters": [error_prob] if wrapper.explores else [],
+    }

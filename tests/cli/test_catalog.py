@@ -1,0 +1,124 @@
+"""The catalog in a file says what the registries say."""
+
+import dataclasses
+import subprocess
+import sys
+import typing
+
+import pytest
+
+from icpe.artifact import guard, records
+from icpe.cli import catalog, held_out
+from icpe.cli.values import describe_type, described_type
+from icpe.explorers.neural.config import NetConfig
+from icpe.explorers.neural.paper import Objective
+from icpe.families.patches.mnist import NUM_IMAGES
+from icpe.families.registry import describe_record, family_names
+from icpe.nets.predictions import PredictionShape
+from icpe.nets.transformer import TransformerConfig
+
+
+def test_the_file_is_up_to_date():
+    """Otherwise: make catalog"""
+    assert catalog.FILE.read_text(encoding="utf-8") == catalog.text()
+
+
+def test_the_file_serves_until_a_module_is_imported(monkeypatch):
+    live = catalog.family_cards(), catalog.explorer_cards(), catalog.family_names()
+    monkeypatch.setattr(catalog, "_registries", lambda: None)
+    read = catalog.family_cards(), catalog.explorer_cards(), catalog.family_names()
+    assert live == read
+    assert catalog.family_names() == family_names()
+    parameters = {"num_arms": 4, "max_mean": 0.0, "horizon": 7}
+    described = catalog.describe_record("gaussian-bandit", parameters)
+    assert described == describe_record("gaussian-bandit", parameters)
+    assert catalog.describe_record("mine", {"x": 1}) == "mine(x=1)"
+
+
+@pytest.mark.parametrize(
+    "hint", [int, float, bool, str, float | None, typing.Literal["a", "b"], tuple]
+)
+def test_types_are_found_again_from_their_words(hint):
+    assert described_type(describe_type(hint)) == hint
+
+
+@pytest.mark.parametrize(
+    "record, config",
+    [
+        (records.TransformerRecord, TransformerConfig),
+        (records.PredictionRecord, PredictionShape),
+        (records.NetworkRecord, NetConfig),
+        (records.ObjectiveRecord, Objective),
+        (records.LimitsRecord, guard.Limits),
+    ],
+)
+def test_a_record_has_the_fields_of_what_it_stands_for(record, config):
+    """The same names, defaults and types, records standing for their own."""
+
+    def fields(kind):
+        hints = typing.get_type_hints(kind)
+        return {
+            it.name: (it.default, plain(hints[it.name]))
+            for it in dataclasses.fields(kind)
+        }
+
+    def plain(hint):
+        text = str(hint)
+        for one, other in NAMES.items():
+            text = text.replace(one, other)
+        return text
+
+    assert fields(record) == fields(config)
+
+
+NAMES = {
+    "icpe.nets.transformer.TransformerConfig": "TransformerRecord",
+    "icpe.nets.predictions.PredictionShape": "PredictionRecord",
+    "icpe.artifact.records.": "",
+}
+
+
+def test_the_numbers_of_images_are_those_of_the_files():
+    assert held_out._NUM_MNIST_IMAGES == NUM_IMAGES
+
+
+QUICK = (
+    (0, "--version"),
+    (0, ""),
+    (0, "tasks"),
+    (0, "tasks gaussian-bandit"),
+    (0, "baselines --json"),
+    (0, "baselines track-and-stop"),
+    (0, "zoo"),
+    (0, "zoo binary-search-8 --json"),
+    (0, "show binary-search-8"),
+    (0, "show gaussian-bandit-4 --json"),
+    (2, "tasks gausian-bandit"),
+    (2, "show nothing"),
+    (2, "tarin"),
+    (2, "evaluate --eror-prob 0.1"),
+)
+SCRIPT = """
+import contextlib, io, sys
+from icpe.cli.main import main
+for line in sys.argv[1:]:
+    status, _, words = line.partition(" ")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        found = main(words.split())
+    assert found == int(status), (words, found, out.getvalue())
+    heavy = {"jax", "equinox", "scipy"} & set(sys.modules)
+    assert not heavy, (words, heavy)
+"""
+
+
+def test_listings_and_refusals_need_no_jax():
+    """What takes seconds is loaded by those commands alone that compute."""
+    lines = [f"{status} {words}" for status, words in QUICK]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *lines],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
