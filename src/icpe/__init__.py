@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from icpe.core.progress import LineProgress as LineProgress
     from icpe.core.request import OperatingPoint as OperatingPoint
     from icpe.core.request import Request as Request
+    from icpe.core.units import Units as Units
     from icpe.deploy import Session as Session
     from icpe.evaluate.certify import certify as certify
     from icpe.evaluate.report import Report as Report
@@ -52,6 +53,7 @@ _HOMES = {
     "StopReason": "icpe.core.episode",
     "TaskSpec": "icpe.families",
     "TrainConfig": "icpe.learn.config",
+    "Units": "icpe.core.units",
     "certify": "icpe.evaluate.certify",
     "data": "icpe.families",
     "make": "icpe.families",

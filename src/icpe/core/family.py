@@ -23,6 +23,7 @@ from icpe.core.errors import InvalidParameterError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.history import History
 from icpe.core.spec import TaskSpec
+from icpe.core.units import Reading, Units
 
 Limits = dict[str, float | int | None]
 
@@ -153,6 +154,19 @@ class AbstractTaskFamily(eqx.Module):
     def query_note(self, query: int) -> str:
         """What a person should know of a query beyond its name; nothing by default."""
         return ""
+
+    def in_units(self, units: Units, number: int | None) -> Reading | None:
+        """How a user's own numbers become outcomes; None if the family cannot tell.
+
+        Args:
+            units: what the numbers mean.
+            number: how many things the user's problem has, where that varies; None if
+                the user did not say.
+
+        Raises:
+            InvalidParameterError: the family has no tasks with such units.
+        """
+        return None
 
     def with_data(self) -> "AbstractTaskFamily":
         """The family with its data in memory as arrays, where it reads them late."""

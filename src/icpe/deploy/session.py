@@ -8,6 +8,7 @@ print(session.recommendation, session.stop_reason.sentence)
 
 import dataclasses
 import threading
+from collections.abc import Sequence
 from typing import Any, Literal, SupportsIndex
 
 import jax
@@ -33,11 +34,13 @@ from icpe.core.family import AbstractTaskFamily, same_family
 from icpe.core.history import History
 from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Request
 from icpe.core.simulate import reveals_something
+from icpe.core.units import Units, with_names
 from icpe.deploy.reading import (
     read_first_outcome,
     read_mask,
     read_outcome,
     read_query,
+    read_units,
 )
 from icpe.play.live import LiveEpisode, Turn, reason_of
 
@@ -50,11 +53,13 @@ class Answer:
         query: number of the query.
         outcome: what was measured.
         asked: whether it is the query that the session had asked for.
+        told: the number as the user told it, where units are the user's.
     """
 
     query: int
     outcome: Float[np.ndarray, "outcome"]
     asked: bool
+    told: float | None = None
 
 
 class Session:
@@ -82,6 +87,9 @@ class Session:
             from 0 to 2**32 - 1.
         on_alarm: what to do when answers do not look like the family's: "go on"
             without the certificate, or "stop".
+        units: what the user's numbers mean, where the family can be asked in any units;
+            outcomes are then told as they were measured, one number each.
+        names: the user's names for the queries, which `tell` then takes as well.
 
     Raises:
         OperatingPointError: not exactly one of error_prob, budget and price is given,
@@ -106,6 +114,8 @@ class Session:
         query_mask: Any = None,
         seed: int = 0,
         on_alarm: Literal["go on", "stop"] = "go on",
+        units: Units | Any = None,
+        names: Sequence[str] | Any = None,
     ):
         check_contender(explorer)
         check_seed("seed", seed)
@@ -120,6 +130,10 @@ class Session:
         self._turns = threading.Lock()
         guard = explorer.guard if isinstance(explorer, Artifact) else None
         watch = None if guard is None else guard.start(family.spec)
+        self._words = with_names(family.spec, names)
+        self._reading = read_units(units, names, first_outcome, family)
+        if self._reading is not None:
+            first_outcome = self._reading.first_outcome
         self._first_outcome = self._read_first_outcome(first_outcome)
         mask, lost = self._mask_after((), query_mask)
         begun = self._live.begin(self._first_outcome, mask)
@@ -131,7 +145,7 @@ class Session:
 
     def tell(
         self,
-        query: SupportsIndex,
+        query: SupportsIndex | str,
         outcome: Any,
         terminated: bool = False,
         query_mask: Any = None,
@@ -144,10 +158,11 @@ class Session:
         look like the family's; `certificate_lost` says why.
 
         Args:
-            query: number of the query that was made.
-            outcome: what was measured, in the units of the family: `outcome_size`
-                numbers, or one number where that is 1. Where the family names its
-                outcomes it must be one of them.
+            query: number or name of the query that was made.
+            outcome: what was measured: one number in the user's units, where these
+                were given, else in the units of the family `outcome_size` numbers, or
+                one number where that is 1. Where the family names its outcomes it must
+                be one of them.
             terminated: whether the task itself has ended.
             query_mask: which queries are allowed next, one truth value each; needed
                 only where the family cannot tell.
@@ -162,7 +177,11 @@ class Session:
             self._tell(query, outcome, terminated, query_mask)
 
     def _tell(
-        self, query: SupportsIndex, outcome: Any, terminated: bool, query_mask: Any
+        self,
+        query: SupportsIndex | str,
+        outcome: Any,
+        terminated: bool,
+        query_mask: Any,
     ) -> None:
         if self.stopped:
             raise SessionError(
@@ -170,9 +189,15 @@ class Session:
                 "a new session."
             )
         spec = self._family.spec
-        number = read_query(query, spec, np.asarray(self._turn.allowed))
+        if query in self._words.query_names:
+            query = self._words.query_names.index(str(query))
+        number = read_query(query, self._words, np.asarray(self._turn.allowed))
+        told = None
+        if self._reading is not None:
+            told = self._reading.number(outcome)
+            outcome = self._reading.outcome(told, self._first_told)
         read = read_outcome(outcome, spec)
-        answer = Answer(number, read, asked=number == self._query)
+        answer = Answer(number, read, number == self._query, told)
         history = (*self._history, answer)
         mask, lost = self._mask_after(history, query_mask)
         watch = self._watch
@@ -183,6 +208,11 @@ class Session:
         )
         reasons = (self._lost, self._not_asked(answer), lost, self._ended(terminated))
         self._take(turn, history, watch, next(filter(None, reasons), None))
+
+    @property
+    def query_name(self) -> str | None:
+        """The name of the query to make next; None after the stop."""
+        return None if self.stopped else self._words.query_name(self._query)
 
     @property
     def stopped(self) -> bool:
@@ -198,6 +228,11 @@ class Session:
     def recommendation(self) -> int:
         """The hypothesis it names now; the answer, once it has stopped."""
         return self._recommendation
+
+    @property
+    def recommendation_name(self) -> str:
+        """The name of that hypothesis."""
+        return self._words.hypothesis_name(self._recommendation)
 
     @property
     def posterior(self) -> Float[np.ndarray, "hypotheses"] | None:
@@ -244,6 +279,11 @@ class Session:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _turns=threading.Lock())
+
+    @property
+    def _first_told(self) -> float | None:
+        """The number that all others are compared with."""
+        return self._history[0].told if self._history else None
 
     def _read_first_outcome(self, given: Any) -> Float[np.ndarray, "outcome"]:
         spec = self._family.spec
@@ -292,7 +332,7 @@ class Session:
     def _not_asked(self, answer: Answer) -> str | None:
         if answer.asked:
             return None
-        name = self._family.spec.query_name
+        name = self._words.query_name
         return (
             f"query {name(answer.query)} was answered where {name(self._query)} had "
             "been asked for"

@@ -12,6 +12,7 @@ from icpe.families.adaptive_test import AdaptiveTest as AdaptiveTest
 from icpe.families.bandit.family import AbstractBandit as AbstractBandit
 from icpe.families.battleship import Battleship as Battleship
 from icpe.families.bernoulli_bandit import BernoulliBandit as BernoulliBandit
+from icpe.families.best_of_k import BestOfK as BestOfK
 from icpe.families.binary_search import BinarySearch as BinarySearch
 from icpe.families.deterministic_bandit import (
     DeterministicBandit as DeterministicBandit,
@@ -45,6 +46,7 @@ register("deterministic-bandit", DeterministicBandit)
 register("gaussian-bandit", GaussianBandit)
 register("shifted-gaussian-bandit", ShiftedGaussianBandit)
 register("bernoulli-bandit", BernoulliBandit)
+register("best-of-k", BestOfK)
 register("magic-action", MagicAction)
 register("magic-chain", MagicChain)
 register("two-pull-bandit", TwoPullBandit)

@@ -1,0 +1,113 @@
+import math
+
+import numpy as np
+import pytest
+
+import icpe
+from icpe.core.errors import InvalidOutcomeError, InvalidParameterError
+from icpe.core.units import Reading, with_names
+from icpe.families import BestOfK, BinarySearch
+
+FAMILY = BestOfK()
+
+
+def reading(**given):
+    return FAMILY.in_units(icpe.Units("%", **given), 4)
+
+
+def test_what_matters_is_one_and_the_noise_follows():
+    found = reading(noise=1.5, matters=1.0)
+    assert found.scale == 1.0
+    assert found.first_outcome == (0.0, 4.0, 1.5)
+    assert found.outcome(72.0) == (0.0, 0.0, 0.0)
+    assert found.outcome(73.25, first=72.0) == (1.25, 0.0, 0.0)
+
+
+def test_an_unknown_noise_is_revealed_as_0():
+    assert reading(matters=2.0).first_outcome == (0.0, 4.0, 0.0)
+
+
+def test_a_tiny_noise_makes_a_larger_difference_the_unit():
+    found = reading(noise=0.01, matters=1.0)
+    assert found.scale == pytest.approx(0.04)
+    assert found.first_outcome == (0.0, 4.0, 0.25)
+
+
+@pytest.mark.parametrize("factor", [1e-9, 0.01, 25.4, 9 / 5, 1e12])
+@pytest.mark.parametrize("offset", [0.0, 32.0, -273.15, 1e5])
+def test_units_and_offsets_leave_no_trace(factor, offset):
+    numbers = np.random.default_rng(1).normal(72, 3, 500).round(2)
+    plain = reading(noise=1.5, matters=1.0)
+    other = reading(noise=1.5 * factor, matters=1.0 * factor)
+    assert other.first_outcome == plain.first_outcome
+    moved = (numbers + offset) * factor
+    for value, change in zip(numbers, moved, strict=True):
+        assert other.outcome(change, moved[0]) == plain.outcome(value, numbers[0])
+
+
+def test_decimals_that_fall_between_two_steps_of_the_grid_do_not_flicker():
+    found = Reading(icpe.Units("s"), 2.048, (0.0,), 1024.0)
+    for level in np.linspace(0, 90, 31).round(3):
+        assert found.outcome(level + 0.001, level) == (1 / 1024,)
+
+
+@pytest.mark.parametrize("told", [math.nan, math.inf, "72", None, [1, 2], True, 1j])
+def test_what_is_no_number_is_refused(told):
+    with pytest.raises(InvalidOutcomeError, match="one finite number in %; got"):
+        reading(noise=1.5, matters=1.0).outcome(told)
+
+
+@pytest.mark.parametrize("told", [72, np.float32(72), np.array(72.0), [72.0]])
+def test_numbers_come_in_many_forms(told):
+    assert reading(noise=1.5, matters=1.0).number(told) == 72.0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"noise": 0.0}, "noise must be a positive finite number; got 0.0"),
+        ({"noise": math.nan}, "noise must be a positive"),
+        ({"matters": -1.0}, "matters must be a positive"),
+        ({"matters": True}, "matters must be a number in the user's unit; got True"),
+    ],
+)
+def test_impossible_units(given, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        icpe.Units(**given)
+
+
+def test_what_matters_must_be_said():
+    with pytest.raises(InvalidParameterError, match="matters is missing from units"):
+        reading(noise=1.5)
+
+
+def test_too_much_noise_is_refused_with_the_repeats_that_help():
+    with pytest.raises(InvalidParameterError, match="mean of 4 repeats") as caught:
+        reading(noise=6.0, matters=1.0)
+    assert "at most 3 times matters" in str(caught.value)
+    assert reading(noise=6.0 / math.sqrt(4), matters=1.0).first_outcome[2] == 3.0
+
+
+@pytest.mark.parametrize("number", [1, 17])
+def test_too_few_and_too_many_settings(number):
+    with pytest.raises(InvalidParameterError, match="must be between 2 and 16"):
+        FAMILY.in_units(icpe.Units("%", matters=1.0), number)
+
+
+def test_other_families_have_units_of_their_own():
+    assert BinarySearch().in_units(icpe.Units("%"), None) is None
+
+
+def test_names_are_the_users():
+    named = with_names(FAMILY.spec, ["cold", "warm", "setting 4"])
+    assert named.query_names[:4] == ("cold", "warm", "setting 4", "(setting 4)")
+    assert named.hypothesis_name(1) == "warm"
+    assert named.numbers() == FAMILY.spec.numbers()
+
+
+@pytest.mark.parametrize(
+    "names", ["abc", ["a"], ["a", "a"], ["a", ""], ["a", 2], ["a"] * 17]
+)
+def test_names_must_be_different_words(names):
+    with pytest.raises(InvalidParameterError, match="2 to 16 different names"):
+        with_names(FAMILY.spec, names)

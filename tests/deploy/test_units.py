@@ -1,0 +1,119 @@
+"""Sessions in the user's own units, with the user's own names."""
+
+import numpy as np
+import pytest
+
+import icpe
+from icpe.core.errors import (
+    InvalidOutcomeError,
+    InvalidParameterError,
+    UnsupportedError,
+)
+from icpe.deploy import Session
+from icpe.families import BestOfK, BinarySearch
+
+YIELDS = np.array([71.0, 73.5, 72.2, 70.1])
+NAMES = ["60 °C", "70 °C", "80 °C", "90 °C"]
+FAMILY = BestOfK(most_settings=6, horizon=60)
+
+
+@pytest.fixture(scope="module")
+def explorer():
+    return icpe.make_explorer("top-two", FAMILY)
+
+
+def experiment(explorer, factor=1.0, offset=0.0, seed=0, *, noise: float | None = 1.5):
+    """The yields in other units: what was asked, and the session at its end."""
+    rng = np.random.default_rng(seed)
+    told = None if noise is None else noise * factor
+    units = icpe.Units("%", noise=told, matters=factor)
+    session = Session(explorer, FAMILY, error_prob=0.1, units=units, names=NAMES)
+    asked = []
+    while (query := session.ask()) is not None:
+        asked.append(query)
+        measured = YIELDS[query] + 1.5 * rng.normal()
+        assert session.query_name == NAMES[query]
+        session.tell(NAMES[query], (measured + offset) * factor)
+    return asked, session
+
+
+def test_four_yields_around_72_per_cent(explorer):
+    """At most 10 % of all experiments may end wrong; false alarm 8e-4 for 40."""
+    right = [
+        experiment(explorer, seed=seed)[1].recommendation_name == "70 °C"
+        for seed in range(40)
+    ]
+    assert sum(right) >= 30
+
+
+def test_the_same_without_knowing_the_noise(explorer):
+    right = [
+        experiment(explorer, seed=seed, noise=None)[1].recommendation == 1
+        for seed in range(20)
+    ]
+    assert sum(right) >= 14
+
+
+@pytest.mark.parametrize(
+    ("factor", "offset"), [(0.01, 0.0), (1e4, 0.0), (1.8, 32 / 1.8), (1.0, -1e6)]
+)
+@pytest.mark.parametrize("noise", [1.5, None])
+def test_units_and_offsets_change_no_query(explorer, factor, offset, noise):
+    asked, session = experiment(explorer, seed=4, noise=noise)
+    other, moved = experiment(explorer, factor, offset, seed=4, noise=noise)
+    assert other == asked
+    assert moved.recommendation == session.recommendation
+    np.testing.assert_array_equal(moved.posterior, session.posterior)
+
+
+def test_what_was_told_is_kept_as_it_was_told(explorer):
+    _, session = experiment(explorer, 1.8, 32 / 1.8, seed=4)
+    first, second, *_ = session.history
+    assert first.outcome.tolist() == [0.0, 0.0, 0.0]
+    assert first.told is not None and second.told is not None
+    away = (second.told - first.told) / 1.8
+    assert second.outcome[0] == pytest.approx(away, abs=1e-3)
+
+
+def test_only_the_users_settings_are_asked_for(explorer):
+    units = icpe.Units("mm", noise=1.0, matters=1.0)
+    session = Session(explorer, FAMILY, budget=10, units=units, first_outcome=2)
+    while (query := session.ask()) is not None:
+        assert query < 2
+        session.tell(query, 3.0 * query)
+    assert session.recommendation == 1
+    with pytest.raises(InvalidOutcomeError, match="is not allowed now"):
+        Session(explorer, FAMILY, budget=1, units=units, first_outcome=2).tell(2, 1.0)
+
+
+def test_bad_input_changes_nothing(explorer):
+    units = icpe.Units("%", noise=1.5, matters=1.0)
+    session = Session(explorer, FAMILY, error_prob=0.1, units=units, names=NAMES)
+    for query, outcome in ((0, float("nan")), ("60 C", 71.0), (0, [71.0, 2.0])):
+        with pytest.raises(InvalidOutcomeError):
+            session.tell(query, outcome)
+    assert session.history == ()
+    session.tell("60 °C", 71.0)
+    assert session.history[0].query == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({}, InvalidParameterError, "names is missing"),
+        ({"names": NAMES, "first_outcome": 3}, InvalidOutcomeError, "leave it out"),
+        ({"names": ["a"]}, InvalidParameterError, "2 to 6 different names"),
+        ({"names": NAMES, "units": "%"}, InvalidParameterError, "units must be such"),
+    ],
+)
+def test_what_cannot_be_asked(explorer, given, error, words):
+    units = icpe.Units("%", noise=1.5, matters=1.0)
+    with pytest.raises(error, match=words):
+        Session(explorer, FAMILY, error_prob=0.1, **{"units": units, **given})
+
+
+def test_families_with_units_of_their_own_refuse_others():
+    family = BinarySearch(size=4)
+    explorer = icpe.make_explorer("uniform", family)
+    with pytest.raises(UnsupportedError, match="in its own units alone"):
+        Session(explorer, family, error_prob=0.1, units=icpe.Units("%"))
