@@ -102,6 +102,7 @@ class BestOfK(AbstractTaskFamily):
             question="Try {query}: what is the outcome, less the first one?",
             queries_alike=True,
             reveals=True,
+            reset_entries=(1, 2),
             may_end=False,
         )
 
