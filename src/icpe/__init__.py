@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from icpe.learn.fit import FitOptions as FitOptions
     from icpe.learn.recipe import preset as preset
     from icpe.play.rollout import run_episodes as run_episodes
+    from icpe.workflow import make_rule as make_rule
     from icpe.workflow import train as train
 
 _HOMES = {
@@ -58,6 +59,7 @@ _HOMES = {
     "data": "icpe.families",
     "make": "icpe.families",
     "make_explorer": "icpe.explorers",
+    "make_rule": "icpe.workflow",
     "parameter": "icpe.families",
     "plain_reset": "icpe.families",
     "plain_step": "icpe.families",

@@ -1,7 +1,8 @@
-"""Train an explorer and measure it, in one call; saving is left to the caller."""
+"""Train an explorer, or take a rule, and measure it; saving is left to the caller."""
 
 import dataclasses
 import math
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,10 +11,13 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact import Artifact, provenance
+from icpe.artifact.saved_rule import SavedRule
 from icpe.core.conformance import check_family
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.likelihood import belief_for
 from icpe.core.progress import AbstractProgress
+from icpe.evaluate.against_rule import best_rule, gain_over_rule
 from icpe.evaluate.benchmark import evaluate
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.guard import FEWEST_EPISODES, measure_guard
@@ -21,6 +25,7 @@ from icpe.evaluate.judge import judge
 from icpe.evaluate.settle import settle
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
+from icpe.families.registry import describe
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import (
     FitOptions,
@@ -216,20 +221,112 @@ def _finished(
     if result.stopped is not None:
         return Trained(artifact, result.stopped)
     if isinstance(config, PaperConfig):
-        measured = _evaluated(artifact, config, calibration_episodes, progress)
-        return Trained(measured, None)
+        made = _evaluated(artifact, config, calibration_episodes, progress)
+        return Trained(made, None)
+    made = measured(
+        artifact, episodes=calibration_episodes, seed=config.seed, progress=progress
+    )
+    return Trained(made, None)
+
+
+def measured(
+    artifact: Artifact,
+    *,
+    episodes: int,
+    seed: int,
+    max_queries: Sequence[int] = (),
+    progress: AbstractProgress | None = None,
+) -> Artifact:
+    """The artifact with its operating table, and with a guard if that is enough.
+
+    Args:
+        artifact: the explorer; its present table and guard are replaced.
+        episodes: for each row of the table.
+        seed: of the episodes.
+        max_queries: caps that get priced rows of their own.
+        progress: receives the calibration.
+    """
     table = calibrate(
         artifact,
-        episodes=calibration_episodes,
-        seed=config.seed,
+        episodes=episodes,
+        seed=seed,
+        max_queries=max_queries,
         progress=progress,
     )
     artifact = dataclasses.replace(artifact, table=table)
-    if calibration_episodes >= FEWEST_EPISODES:
-        number = min(calibration_episodes, _GUARD_EPISODES)
-        guard = measure_guard(artifact, episodes=number, seed=config.seed)
-        artifact = dataclasses.replace(artifact, guard=guard)
-    return Trained(artifact, None)
+    if episodes < FEWEST_EPISODES:
+        return artifact
+    number = min(episodes, _GUARD_EPISODES)
+    guard = measure_guard(artifact, episodes=number, seed=seed)
+    return dataclasses.replace(artifact, guard=guard)
+
+
+def make_rule(
+    family: AbstractTaskFamily,
+    score: str | None = None,
+    *,
+    calibration_episodes: int = 4096,
+    seed: int = 0,
+    progress: AbstractProgress | None = None,
+) -> Artifact:
+    """A rule with an exact belief as an explorer of its own, without training.
+
+    It is measured like a trained one, and can be saved, certified and served like it.
+
+    Args:
+        family: a family with an exact belief, or with a likelihood.
+        score: the name of the rule, as in `icpe baselines`, such as
+            "information-gain"; the cheapest at accuracy 0.9 if None.
+        calibration_episodes: episodes for each row of the operating table.
+        seed: of the episodes.
+        progress: receives the calibration.
+
+    Raises:
+        UnsupportedError: the family has no exact belief, or the rule does not serve it.
+        UnknownNameError: there is no rule of that name.
+        InvalidParameterError: the explorer of that name does not act on a posterior.
+        ConformanceError: the family breaks its contract.
+    """
+    check_family(family)
+    began = time.perf_counter()
+    if score is None:
+        belief_for(family)  # or its own complaint
+        score = best_rule(family, seed=seed)
+    if score is None:
+        raise UnsupportedError(
+            f"No rule serves {describe(family)}; train an explorer with icpe train."
+        )
+    artifact = Artifact(
+        nets=SavedRule.of(family, score),
+        family=family,
+        training={"learner": "rule", "score": score, "seed": seed},
+        provenance={},
+    )
+    artifact = measured(
+        artifact, episodes=calibration_episodes, seed=seed, progress=progress
+    )
+    seconds = round(time.perf_counter() - began, 3)
+    return dataclasses.replace(artifact, provenance=provenance(seconds=seconds))
+
+
+def with_gain(
+    artifact: Artifact,
+    *,
+    episodes: int = 2048,
+    seed: int = 0,
+    progress: AbstractProgress | None = None,
+) -> Artifact:
+    """A trained explorer with what training gains over the best rule, where one is."""
+    accuracy = artifact.training.get("error_prob")
+    gain = gain_over_rule(
+        artifact,
+        accuracy=None if not accuracy else 1.0 - accuracy,
+        episodes=episodes,
+        seed=seed,
+        progress=progress,
+    )
+    record = None if gain is None else gain.to_dict()
+    return dataclasses.replace(artifact, against_rule=record)
 
 
 def _evaluated(

@@ -56,6 +56,7 @@ ONE_OF_EACH = (
     "bounds binary-search",
     "ids",
     "train binary-search --out x",
+    "rule binary-search --out x",
     "show x",
     "calibrate x",
     "certify x",

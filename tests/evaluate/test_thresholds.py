@@ -54,7 +54,8 @@ def random_episodes(seed=0):
     random = np.random.default_rng(seed)
     sure = random.random((50, 6))
     paid = np.concatenate([np.zeros((50, 1)), random.random((50, 5))], axis=1)
-    return ThresholdEpisodes(sure, random.random((50, 6)) < sure, paid.cumsum(axis=1))
+    right = random.random((50, 6)) < sure
+    return ThresholdEpisodes(sure, right, paid.cumsum(axis=1), np.full(50, 5))
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.9, 1.0])

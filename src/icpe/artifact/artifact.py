@@ -1,4 +1,4 @@
-"""The one file of a trained explorer: networks, family, table, certificates.
+"""The one file of an explorer: networks or a rule, family, table, certificates.
 
 A safetensors file whose metadata hold a JSON document, under one seal. Loading never
 runs code from the file: the family is rebuilt from the registry by name, or passed in
@@ -31,12 +31,16 @@ from icpe.artifact.rebuilding import (
     skeleton,
     stored_data,
 )
+from icpe.artifact.saved_rule import SavedRule
+from icpe.artifact.sealed import Stored
 from icpe.artifact.trees import hash_arrays, restore_tree, save_tree
 from icpe.core.arrays import PyTree
 from icpe.core.errors import OperatingPointError, UnsupportedError
+from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
 from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Request
+from icpe.explorers.neural.config import PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import PaperExplorer, PaperNets
@@ -44,10 +48,11 @@ from icpe.explorers.neural.paper import PaperExplorer, PaperNets
 
 @dataclasses.dataclass(frozen=True)
 class Artifact:
-    """A trained explorer and all that is known about it.
+    """A trained explorer, or a rule, and all that is known about it.
 
     Attributes:
-        nets: the networks, which also say what kind of explorer they make.
+        nets: the networks, which also say what kind of explorer they make; or the rule
+            that stands in their place.
         family: the family it is for, and measured on.
         training: the configuration it was trained with.
         provenance: package, jax, device, seconds and iterations of the training.
@@ -58,9 +63,11 @@ class Artifact:
         evaluation: summary of the last evaluation that was written back.
         guard: tells sessions whose answers are not the family's; None before it is
             measured.
+        against_rule: what training gains over the best rule with an exact belief, None
+            if that was not measured (see `icpe.evaluate.against_rule`).
     """
 
-    nets: ExplorerNets | PaperNets
+    nets: ExplorerNets | PaperNets | SavedRule
     family: AbstractTaskFamily
     training: dict[str, Any]
     provenance: dict[str, Any]
@@ -68,10 +75,13 @@ class Artifact:
     certificates: tuple[dict[str, Any], ...] = ()
     evaluation: dict[str, Any] | None = None
     guard: Guard | None = None
+    against_rule: dict[str, Any] | None = None
 
     @property
-    def explorer(self) -> NeuralExplorer | PaperExplorer:
+    def explorer(self) -> AbstractExplorer:
         """The explorer, ready to play."""
+        if isinstance(self.nets, SavedRule):
+            return self.nets.explorer
         if isinstance(self.nets, PaperNets):
             return PaperExplorer(self.nets.for_play())
         return NeuralExplorer(self.nets.for_play())
@@ -81,8 +91,14 @@ class Artifact:
         """The networks, where they serve every price and budget.
 
         Raises:
-            UnsupportedError: they were made by the paper's learner for one request.
+            UnsupportedError: they were made by the paper's learner for one request, or
+                it is a rule, which has none.
         """
+        if isinstance(self.nets, SavedRule):
+            raise UnsupportedError(
+                f"This explorer is the rule {self.nets.score!r}, which has no "
+                "networks; train one with icpe train."
+            )
         if isinstance(self.nets, PaperNets):
             raise UnsupportedError(
                 "This explorer comes from the paper's learner and serves "
@@ -92,9 +108,20 @@ class Artifact:
         return self.nets
 
     @property
+    def prices(self) -> PriceRange:
+        """The prices it can be asked for; of a rule, the doubts at which it may stop.
+
+        Raises:
+            UnsupportedError: it was made by the paper's learner for one request.
+        """
+        if isinstance(self.nets, SavedRule):
+            return self.nets.prices
+        return self.universal_nets.prices
+
+    @property
     def weights_hash(self) -> str:
-        """Hash of the networks, by which certificates name them."""
-        return hash_arrays(_arrays(self.nets))
+        """Hash of the networks or of the rule, by which certificates name them."""
+        return _hash(self.nets)
 
     @property
     def table_hash(self) -> str:
@@ -135,6 +162,8 @@ class Artifact:
             return Player(self.explorer, point)
         if request.error_prob is not None:
             return self._serve_error_prob(request)
+        if isinstance(self.nets, SavedRule):
+            return Player(self.explorer, self._weighed(request))
         prices = self.nets.prices
         slack = 1e-6
         if request.price is not None and not (
@@ -149,6 +178,34 @@ class Artifact:
     def operating_point(self, **asked: Any) -> OperatingPoint:
         """The price or budget that serves a `Request` with these fields."""
         return self.serve(**asked).operating_point
+
+    def point_at(self, price: float, max_queries: int | None = None) -> OperatingPoint:
+        """The operating point of a row of its table, or of a rung of a ladder.
+
+        For networks it is that of a request for the price; for a rule the price is
+        the doubt at which it stops.
+        """
+        if isinstance(self.nets, SavedRule):
+            return OperatingPoint.at(
+                self.family.spec.horizon, price=price, max_queries=max_queries
+            )
+        return self.operating_point(price=price, max_queries=max_queries)
+
+    def _weighed(self, request: Request) -> OperatingPoint:
+        """The doubt at which a rule is worth most at a price, by its table."""
+        if request.price is None:
+            return request.at(self.family.spec.horizon)
+        row = self._measured().row_worth_most(request.price, request.max_queries)
+        assert row.price is not None
+        return self.point_at(row.price, request.max_queries)
+
+    def _measured(self) -> OperatingTable:
+        if self.table is None:
+            raise OperatingPointError(
+                "error_prob needs the operating table, which this file does not "
+                "have yet; make it with icpe calibrate FILE."
+            )
+        return self.table
 
     def _serve_error_prob(self, request: Request) -> Player:
         assert request.error_prob is not None
@@ -179,12 +236,7 @@ class Artifact:
         )
 
     def _calibrated_price(self, error_prob: float, max_queries: int | None) -> float:
-        if self.table is None:
-            raise OperatingPointError(
-                "error_prob needs the operating table, which this file does not "
-                "have yet; make it with icpe calibrate FILE."
-            )
-        price = self.table.row_for(error_prob, max_queries).price
+        price = self._measured().row_for(error_prob, max_queries).price
         assert price is not None
         return price
 
@@ -208,6 +260,7 @@ class Artifact:
             "certificates": list(self.certificates),
             "evaluation": self.evaluation,
             "guard": None if self.guard is None else self.guard.to_dict(),
+            "against_rule": self.against_rule,
         }
 
     def _described(self) -> dict[str, Any]:
@@ -216,7 +269,7 @@ class Artifact:
             "family": family_document(self.family),
             "fingerprint": fingerprint(self.family),
             "weights": self.weights_hash,
-            "networks": dataclasses.asdict(self.nets.config),
+            "networks": _networks(self.nets),
             **_kind_record(self.nets),
         }
 
@@ -238,13 +291,11 @@ class Artifact:
             document = stored.document
             if family is None:
                 family = rebuilt_family(stored, path)
-                check_sizes(stored, family.spec)
-                nets = restore_tree(stored, skeleton(document, family))
+                nets = _stored_nets(stored, family)
                 check_fingerprint(document, family, path)
             else:
                 check_fingerprint(document, family, path)
-                check_sizes(stored, family.spec)
-                nets = restore_tree(stored, skeleton(document, family))
+                nets = _stored_nets(stored, family)
             _check_weights(document, nets)
             table = document["operating_table"]
             _check_horizon(table, family)
@@ -258,6 +309,7 @@ class Artifact:
                 certificates=tuple(document["certificates"]),
                 evaluation=document["evaluation"],
                 guard=guard and Guard.of(guard, stored.data("guard."), family.spec),
+                against_rule=document.get("against_rule"),
             )
 
 
@@ -275,11 +327,22 @@ def provenance(**facts: Any) -> dict[str, Any]:
     }
 
 
-def _arrays(nets: ExplorerNets | PaperNets) -> PyTree:
-    return eqx.filter(nets, eqx.is_array)
+def _arrays(nets: ExplorerNets | PaperNets | SavedRule) -> PyTree:
+    """What a file keeps of them; the family gives all that a rule has."""
+    return {} if isinstance(nets, SavedRule) else eqx.filter(nets, eqx.is_array)
 
 
-def _kind_record(nets: ExplorerNets | PaperNets) -> dict[str, Any]:
+def _hash(nets: ExplorerNets | PaperNets | SavedRule) -> str:
+    if isinstance(nets, SavedRule):
+        return digest(nets.to_dict())
+    return hash_arrays(_arrays(nets))
+
+
+def _networks(nets: ExplorerNets | PaperNets | SavedRule) -> dict[str, Any]:
+    return {} if isinstance(nets, SavedRule) else dataclasses.asdict(nets.config)
+
+
+def _kind_record(nets: ExplorerNets | PaperNets | SavedRule) -> dict[str, Any]:
     """The kind of explorer and what it serves."""
     if isinstance(nets, PaperNets):
         return {
@@ -287,11 +350,28 @@ def _kind_record(nets: ExplorerNets | PaperNets) -> dict[str, Any]:
             "price_range": None,
             "objective": dataclasses.asdict(nets.objective),
         }
-    return {"kind": "universal", "price_range": [nets.prices.low, nets.prices.high]}
+    price_range = [nets.prices.low, nets.prices.high]
+    if isinstance(nets, SavedRule):
+        return {"kind": "rule", "price_range": price_range, "rule": nets.to_dict()}
+    return {"kind": "universal", "price_range": price_range}
 
 
-def _check_weights(document: dict[str, Any], nets: ExplorerNets | PaperNets) -> None:
-    found = hash_arrays(_arrays(nets))
+def _stored_nets(
+    stored: Stored, family: AbstractTaskFamily
+) -> ExplorerNets | PaperNets | SavedRule:
+    """The networks of a file, or the rule that it names."""
+    document = stored.document
+    if document.get("kind") == "rule":
+        restore_tree(stored, {})  # nothing that does not belong there
+        return SavedRule.from_dict(document["rule"], family)
+    check_sizes(stored, family.spec)
+    return restore_tree(stored, skeleton(document, family))
+
+
+def _check_weights(
+    document: dict[str, Any], nets: ExplorerNets | PaperNets | SavedRule
+) -> None:
+    found = _hash(nets)
     if document.get("weights", found) != found:  # the first files do not have it
         raise ValueError("its networks have changed since they were written")
 

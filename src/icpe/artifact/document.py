@@ -78,14 +78,17 @@ def is_sealed_by_the_old_rule(document: Mapping[str, Any]) -> bool:
 def subject_of(document: Mapping[str, Any]) -> str:
     """A hash of what a certificate is about: all that decides what an explorer does.
 
-    That is the family, the weights, what the networks are made of, and the prices or
-    the request they serve. Training, provenance, operating table, certificates,
-    evaluation and guard may change without making a certificate less true. Settings
-    of networks that have their default are left out, so that new ones change nothing.
+    That is the family, the weights, what the networks are made of or the rule in their
+    place, and the prices or the request they serve. Training, provenance, operating
+    table, certificates, evaluation and guard may change without making a certificate
+    less true. Settings of networks that have their default are left out, so that new
+    ones change nothing.
     """
     usual = {field.name: field.default for field in dataclasses.fields(NetworkRecord)}
+    rule = {"rule": document["rule"]["score"]} if "rule" in document else {}
     return digest(
         {
+            **rule,
             "family": document["family"]["name"],
             "fingerprint": document["fingerprint"],
             "weights": document.get("weights"),

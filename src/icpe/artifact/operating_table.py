@@ -58,14 +58,7 @@ class OperatingTable:
         Raises:
             OperatingPointError: no row is accurate enough, or none has that cap.
         """
-        rows = self.priced(max_queries)
-        if not rows:
-            caps = sorted({r.max_queries for r in self.rows if r.price is not None})
-            raise OperatingPointError(
-                f"max_queries={max_queries} has no rows in the operating table, which "
-                f"has {', '.join(map(str, caps))}; use one of these, or add it with "
-                f"icpe calibrate FILE --max-queries {max_queries}."
-            )
+        rows = self._rows_at(max_queries)
         served = [row for row in rows if row.lower_bound + error_prob >= 1.0]
         if not served:
             raise OperatingPointError(
@@ -74,6 +67,28 @@ class OperatingTable:
                 "train longer and with a smaller min_price, or ask for a budget)."
             )
         return min(served, key=lambda row: (row.mean_cost, row.price))
+
+    def row_worth_most(
+        self, price: float, max_queries: int | None = None
+    ) -> OperatingRow:
+        """The row of largest accuracy - price * cost, as measured.
+
+        Raises:
+            OperatingPointError: none has that cap.
+        """
+        rows = self._rows_at(max_queries)
+        return max(rows, key=lambda row: row.accuracy - price * row.mean_cost)
+
+    def _rows_at(self, max_queries: int | None) -> tuple[OperatingRow, ...]:
+        rows = self.priced(max_queries)
+        if not rows:
+            caps = sorted({r.max_queries for r in self.rows if r.price is not None})
+            raise OperatingPointError(
+                f"max_queries={max_queries} has no rows in the operating table, which "
+                f"has {', '.join(map(str, caps))}; use one of these, or add it with "
+                f"icpe calibrate FILE --max-queries {max_queries}."
+            )
+        return rows
 
     def smallest_error_prob(self, max_queries: int | None = None) -> float:
         """The smallest error probability that `row_for` serves, to four digits."""

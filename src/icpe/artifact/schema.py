@@ -10,6 +10,7 @@ from typing import Any
 from icpe.artifact.certificate import Certificate
 from icpe.artifact.operating_table import OperatingTable
 from icpe.artifact.records import LimitsRecord, NetworkRecord, ObjectiveRecord
+from icpe.artifact.rule_gain import RuleGain
 from icpe.core.typed_values import check_record, check_value, shown
 
 _DEEPEST = 32
@@ -43,8 +44,9 @@ def check_document(document: Mapping[str, Any]) -> None:
     check_value(document["training"], dict, "training")
     check_value(document["evaluation"], dict | None, "evaluation")
     _check_family(document["family"])
-    _check_networks(document["networks"])
     _check_kind(document)
+    _check_networks(document)
+    check_value(document.get("against_rule"), RuleGain | None, "against_rule")
     _check_provenance(document["provenance"])
     if document["operating_table"] is not None:
         _check_table(document["operating_table"])
@@ -78,9 +80,16 @@ def _check_family(family: Any) -> None:
         check_value(family["data"].get("stored"), bool, "family.data.stored")
 
 
-def _check_networks(networks: Any) -> None:
+def _check_networks(document: Mapping[str, Any]) -> None:
     """Entries with defaults are younger than the first files."""
-    check_record(networks, NetworkRecord, "networks")
+    if document.get("kind") != "rule":
+        check_record(document["networks"], NetworkRecord, "networks")
+        return
+    check_value(document.get("rule"), dict, "rule")
+    for name, kind in (("score", str), ("beliefs", tuple[float, ...])):
+        if name not in document["rule"]:
+            raise ValueError(f"rule lacks {name!r}")
+        check_value(document["rule"][name], kind, f"rule.{name}")
 
 
 def _check_kind(document: Mapping[str, Any]) -> None:
@@ -90,7 +99,7 @@ def _check_kind(document: Mapping[str, Any]) -> None:
         if document["evaluation"] is not None:
             _check_evaluation(document["evaluation"])
         return
-    if kind != "universal":
+    if kind not in ("universal", "rule"):
         raise ValueError(f"its kind of explorer {shown(kind)} is not known")
     if "price_range" not in document:
         raise ValueError("'price_range' is missing")

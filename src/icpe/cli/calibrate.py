@@ -71,19 +71,11 @@ def _measured(args: Args, path):
     """The explorer of a file, with a new table and a new guard."""
     from icpe.artifact import Artifact
     from icpe.cli.terminal import progress_meter
-    from icpe.evaluate.calibrate import calibrate
-    from icpe.evaluate.guard import FEWEST_EPISODES, measure_guard
+    from icpe.workflow import measured
 
     artifact = Artifact.load(path)
-    table = calibrate(
-        artifact, **_request(args, artifact.table), progress=progress_meter()
-    )
-    artifact = dataclasses.replace(artifact, table=table)
-    episodes = min(row.episodes for row in table.rows)
-    if episodes >= FEWEST_EPISODES:
-        guard = measure_guard(artifact, episodes=min(episodes, 2048), seed=table.seed)
-        artifact = dataclasses.replace(artifact, guard=guard)
-    return artifact
+    asked = _request(args, artifact.table)
+    return measured(artifact, **asked, progress=progress_meter())
 
 
 def _request(args: Args, before) -> dict:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from icpe.artifact.document import is_sealed_by_the_old_rule
 from icpe.artifact.operating_table import OperatingTable
+from icpe.artifact.rule_gain import RuleGain
 from icpe.cli.catalog import describe_record
 from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
@@ -25,7 +26,7 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
     described = describe_record(family["name"], family["parameters"])
     console.print(f"[bold]{escape(path)}[/] explores {escape(described)}")
     console.print(
-        f"[dim]trained for {made.get('iterations', '?')} iterations in "
+        f"[dim]{_made(document)} in "
         f"{made.get('seconds') or 0.0:.0f} s on {_told(made, 'device')} with icpe "
         f"{_told(made, 'icpe')} and jax {_told(made, 'jax')}[/]"
     )
@@ -38,11 +39,10 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
     images = held_out(document)
     if images is not None:
         console.print(f"[dim]{images}[/]", soft_wrap=True)
-    network = document["networks"]["transformer"]
     console.print(
-        f"[dim]two Transformers, {network.get('num_layers', '?')} layers of width "
-        f"{network.get('width', '?')}; family fingerprint "
-        f"{escape(document['fingerprint'])}[/]"
+        f"[dim]{_inside(document)}; family fingerprint "
+        f"{escape(document['fingerprint'])}[/]",
+        soft_wrap=True,
     )
     if document.get("kind") == "paper":
         _print_one_request(console, document)
@@ -66,6 +66,34 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
             f"{100 * guard['record']['upper_bound']:.2g} % do[/]",
             soft_wrap=True,
         )
+    if document.get("against_rule") is not None:
+        gain = RuleGain.from_dict(document["against_rule"])
+        console.print(f"\n{escape(gain.sentence)}", soft_wrap=True, highlight=False)
+        console.print(
+            f"[dim]on the same {gain.episodes} episodes, seed {gain.seed}; the times "
+            f"on {escape(gain.device)}[/]",
+            soft_wrap=True,
+        )
+
+
+def _made(document: Mapping[str, Any]) -> str:
+    if document.get("kind") == "rule":
+        return "a rule, which was not trained; measured"
+    return f"trained for {document['provenance'].get('iterations', '?')} iterations"
+
+
+def _inside(document: Mapping[str, Any]) -> str:
+    """What decides, in words."""
+    if document.get("kind") == "rule":
+        return (
+            f"exact posterior; queries by {escape(document['rule']['score'])}; price "
+            "is the doubt, one minus the largest posterior, at which it stops"
+        )
+    network = document["networks"]["transformer"]
+    return (
+        f"two Transformers, {network.get('num_layers', '?')} layers of width "
+        f"{network.get('width', '?')}"
+    )
 
 
 def _told(made: Mapping[str, Any], name: str) -> str:

@@ -27,6 +27,7 @@ COMMANDS = {
     "bounds": "print what is known about the optimum of a family",
     "ids": "show where information-directed sampling falls short",
     "train": "train an explorer for a family",
+    "rule": "make an explorer of a rule with an exact belief, without training",
     "show": "print what is known about a trained explorer",
     "calibrate": "measure again what a trained explorer does at each price and budget",
     "certify": "show by tests how rarely a trained explorer errs",

@@ -74,6 +74,8 @@ class Args:
     """Leave the remembered episodes out of checkpoints, and play new ones."""
     calibration_episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 4096
     """Episodes for each row of the operating table, or for the one request."""
+    no_rule: bool = False
+    """Do not measure what training gains over the best rule with an exact belief."""
     seed: Seed = 0
     """Seed of the training."""
     settings: Settings = dataclasses.field(default_factory=dict)
@@ -159,11 +161,29 @@ def _run(args: Args, checkpoint: Path) -> int:
         what = "Interrupted" if interrupted else "Time limit reached"
         _explain_how_to_resume(f"{what} after {done} of {total} iterations", checkpoint)
         return signals.exit_status() if interrupted else 0
+    if not args.no_rule and args.learner != "paper":
+        artifact = _with_gain(artifact, args)
     _save(artifact, args, checkpoint)
     print_card(output(), artifact.document(), str(args.out))
     if args.plot is not None:
         save_figure(learning_figure(metrics_path(args.out)), args.plot)
     return 0
+
+
+def _with_gain(artifact, args: Args):
+    """With what training gains over a rule, where there were enough episodes."""
+    from icpe.cli.terminal import progress_meter
+    from icpe.evaluate.guard import FEWEST_EPISODES
+    from icpe.workflow import with_gain
+
+    if args.calibration_episodes < FEWEST_EPISODES:
+        return artifact
+    return with_gain(
+        artifact,
+        episodes=min(2048, args.calibration_episodes),
+        seed=args.seed,
+        progress=progress_meter(),
+    )
 
 
 def _save(artifact, args: Args, checkpoint: Path) -> None:

@@ -9,17 +9,19 @@ import numpy as np
 
 from icpe.artifact import Artifact
 from icpe.artifact.operating_table import OperatingRow, OperatingTable
+from icpe.artifact.saved_rule import SavedRule
 from icpe.core.arrays import PRNGKey
 from icpe.core.checks import check_num_episodes
 from icpe.core.errors import OperatingPointError
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.core.request import OperatingPoint, Regime
 from icpe.evaluate.metrics import Tally
+from icpe.evaluate.rule_table import QUANTILES, rule_row
+from icpe.evaluate.thresholds import play_thresholds
 from icpe.play.rollout import default_chunk_size, rollout_chunks
 from icpe.theory.intervals import clopper_pearson_lower
 
 NUM_PRICES = 64
-QUANTILES = (0.5, 0.9, 0.99)
 _NUM_BUDGETS = 12
 _STREAM = 0x0C0FFEE
 """Folded into the seed, so that calibration never shares episodes with judgment."""
@@ -54,7 +56,10 @@ def calibrate(
             raise OperatingPointError(
                 f"max_queries must be between 1 and the horizon {horizon}; got {cap}."
             )
-    points = list(_points(artifact, sorted({horizon, *max_queries})))
+    caps = sorted({horizon, *max_queries})
+    if isinstance(artifact.nets, SavedRule):
+        return _rule_table(artifact, artifact.nets, caps, episodes, seed, progress)
+    points = list(_points(artifact, caps))
     progress = progress or NoProgress()
     progress.start("calibrating", len(points))
     measure = _Measurement(artifact, points[0][0], episodes, seed)
@@ -68,11 +73,37 @@ def calibrate(
     return OperatingTable(horizon, seed, tuple(rows))
 
 
+def _rule_table(
+    artifact: Artifact,
+    rule: SavedRule,
+    caps: Sequence[int],
+    episodes: int,
+    seed: int,
+    progress: AbstractProgress | None,
+) -> OperatingTable:
+    """All rows of a rule, cut from one set of episodes."""
+    horizon = artifact.family.spec.horizon
+    played = play_thresholds(
+        rule.explorer,
+        artifact.family,
+        episodes,
+        key=calibration_key(seed),
+        progress=progress,
+    )
+    prices = np.geomspace(rule.prices.low, rule.prices.high, NUM_PRICES)
+    rows = [
+        rule_row(played, float(price), cap)
+        for cap, price in itertools.product(caps, prices)
+    ]
+    rows += [rule_row(played, None, budget) for budget in _budget_grid(horizon)]
+    return OperatingTable(horizon, seed, tuple(rows))
+
+
 def _points(
     artifact: Artifact, caps: Sequence[int]
 ) -> Iterator[tuple[OperatingPoint, float | None]]:
     horizon = artifact.family.spec.horizon
-    prices = artifact.universal_nets.prices
+    prices = artifact.prices
     for cap, price in itertools.product(
         caps, np.geomspace(prices.low, prices.high, NUM_PRICES)
     ):

@@ -119,18 +119,18 @@ def _certify_error_prob(
     level = attempt.level(confidence)
     check_num_episodes("episodes", limit)
     check_episodes(limit, error_prob, level)
-    block = stage.block(artifact.operating_point(price=attempt.rungs[0].price), limit)
+    block = stage.block(artifact.point_at(attempt.rungs[0].price), limit)
     result = climb(
         attempt.rungs,
         lambda price, first, last: stage.test_counts(
-            artifact.operating_point(price=price), first, last, block
+            artifact.point_at(price), first, last, block
         ),
         error_prob=error_prob,
         level=level,
         limit=limit,
     )
     number = min(limit, default_episodes(error_prob, confidence))
-    point = artifact.operating_point(price=result.price)
+    point = artifact.point_at(result.price)
     bound = stage.play("bound", point, number, block)
     return dataclasses.replace(
         _certificate(
@@ -231,7 +231,7 @@ def check_request(
 def _checked(artifact: Artifact, error_prob: float | None, budget: int | None) -> float:
     check_request(artifact, error_prob, budget)
     assert error_prob is not None
-    _ = artifact.universal_nets  # only these have prices to climb
+    _ = artifact.prices  # there must be some to climb
     if artifact.table is None or not artifact.table.priced():
         raise OperatingPointError(
             "error_prob needs the operating table, which this file does not have yet; "

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from icpe.artifact import Artifact
+from icpe.artifact.saved_rule import SavedRule
 from icpe.artifact.serving import Contender
 from icpe.core.checks import check_num_episodes
 from icpe.core.errors import InvalidParameterError, UnsupportedError
@@ -30,7 +31,11 @@ from icpe.evaluate.compare import (
     ratio_of_costs,
 )
 from icpe.evaluate.thresholds import play_thresholds
-from icpe.explorers.rules.belief_explorer import BeliefExplorer, PosteriorStopping
+from icpe.explorers.rules.belief_explorer import (
+    BeliefExplorer,
+    DoubtStopping,
+    PosteriorStopping,
+)
 from icpe.play.rollout import run_episodes
 
 Interval = tuple[float, float]
@@ -129,9 +134,11 @@ def _around(
 ) -> list[CurvePoint]:
     """Operating points of an explorer on both sides of an accuracy."""
     if isinstance(contender, Artifact):
-        return PricePoints(contender, episodes, seed, family).around(accuracy)
+        if not isinstance(contender.nets, SavedRule):
+            return PricePoints(contender, episodes, seed, family).around(accuracy)
+        contender = contender.nets.explorer
     if isinstance(contender, BeliefExplorer) and isinstance(
-        contender.stopping, PosteriorStopping
+        contender.stopping, PosteriorStopping | DoubtStopping
     ):
         played = play_thresholds(contender, family, episodes, seed=seed)
         return played.around(accuracy)

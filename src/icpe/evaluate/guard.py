@@ -22,14 +22,17 @@ from icpe.artifact.outcome_law import (
     SymbolLaw,
     word_of,
 )
+from icpe.artifact.saved_rule import SavedRule
 from icpe.core.checks import check_at_least
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint, Regime
 from icpe.core.simulate import distinct_outcomes
 from icpe.core.spec import TaskSpec
+from icpe.evaluate.thresholds import beliefs_along
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
+from icpe.explorers.rules.belief_explorer import BeliefExplorer
 from icpe.play.rollout import rollout
 from icpe.theory.intervals import clopper_pearson_upper
 
@@ -76,11 +79,11 @@ def measure_guard(
     None where it has no belief at every step, or where no limits are high enough.
 
     Args:
-        artifact: the explorer, of the universal learner.
+        artifact: the explorer, of the universal learner or a rule.
         episodes: at each operating point, of each kind.
         seed: of the episodes, which nothing else draws.
     """
-    if not isinstance(artifact.nets, ExplorerNets):
+    if not isinstance(artifact.nets, ExplorerNets | SavedRule):
         return None
     check_at_least("episodes", episodes, FEWEST_EPISODES)
     stage = GuardStage(artifact, seed)
@@ -128,8 +131,8 @@ class GuardStage:
         self, artifact: Artifact, seed: int, family: AbstractTaskFamily | None = None
     ):
         nets = artifact.nets
-        assert isinstance(nets, ExplorerNets)
-        self._nets = nets
+        assert isinstance(nets, ExplorerNets | SavedRule)
+        self._mind = nets.explorer if isinstance(nets, SavedRule) else nets
         self._family = (artifact.family if family is None else family).with_data()
         self._key = jr.fold_in(jr.key(seed), _STREAM)
         self.spec = artifact.family.spec
@@ -163,21 +166,29 @@ class GuardStage:
         mixed = dataclasses.replace(point, regime=Regime.MIXED)
         for first in range(0, episodes, size):
             chunk_key = jr.fold_in(key, first)
-            found = _play(self._nets, self._family, mixed, chunk_key, size)
+            found = _play(self._mind, self._family, mixed, chunk_key, size)
             kept = min(size, episodes - first)
             yield Played(*(np.asarray(part)[:kept] for part in found))
 
 
 @jit_program
 def _play(
-    nets: ExplorerNets, family: AbstractTaskFamily, point, key, episodes: int
+    mind: ExplorerNets | BeliefExplorer,
+    family: AbstractTaskFamily,
+    point,
+    key,
+    episodes: int,
 ) -> tuple:
-    explorer = NeuralExplorer(nets.for_play())
+    is_rule = isinstance(mind, BeliefExplorer)
+    explorer = mind if is_rule else NeuralExplorer(mind.for_play())
     played = rollout(explorer, family, point, keys=jr.split(key, episodes))
     history = played.history
-    price = jnp.broadcast_to(point.price, (episodes,))
-    caps = jnp.broadcast_to(point.max_queries, (episodes,))
-    found = nets.along(nets.see(history), price, caps).log_posterior
+    if is_rule:
+        found = beliefs_along(mind.belief, history)
+    else:
+        price = jnp.broadcast_to(point.price, (episodes,))
+        caps = jnp.broadcast_to(point.max_queries, (episodes,))
+        found = mind.along(mind.see(history), price, caps).log_posterior
     return (
         history.queries,
         history.outcomes[:, 1:],

@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
+from icpe.core.arrays import PRNGKey
 from icpe.core.belief import AbstractBelief
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
@@ -31,17 +32,26 @@ class ThresholdEpisodes:
         sure: the largest posterior probability.
         right: whether the most probable hypothesis is the truth.
         paid: cost so far.
+        length: queries made; the positions after them are all alike.
     """
 
     sure: Float[np.ndarray, "episodes positions"]
     right: Bool[np.ndarray, "episodes positions"]
     paid: Float[np.ndarray, "episodes positions"]
+    length: Int[np.ndarray, "episodes"]
 
     def stopped_at(self, threshold: float) -> CurvePoint:
         """The rule that stops as soon as it is that sure, or at the horizon."""
+        return self.cut(self.stops(threshold))
+
+    def stops(self, threshold: float) -> Int[np.ndarray, "episodes"]:
+        """The first position where each is that sure, else the horizon."""
         reaches = self.sure >= threshold
         last = self.sure.shape[1] - 1
-        stop = np.where(reaches.any(axis=1), reaches.argmax(axis=1), last)
+        return np.where(reaches.any(axis=1), reaches.argmax(axis=1), last)
+
+    def cut(self, stop: Int[np.ndarray, "episodes"]) -> CurvePoint:
+        """The episodes ended at these positions."""
         rows = np.arange(len(stop))
         return CurvePoint(self.right[rows, stop], self.paid[rows, stop])
 
@@ -74,9 +84,13 @@ def play_thresholds(
     episodes: int,
     *,
     seed: int = 0,
+    key: PRNGKey | None = None,
     progress: AbstractProgress | None = None,
 ) -> ThresholdEpisodes:
-    """Plays a rule with a belief to the horizon; episodes are those of `evaluate`."""
+    """Plays a rule with a belief to the horizon; episodes are those of `evaluate`.
+
+    A key, if one is given, takes the place of the seed.
+    """
     spec = family.spec
     point = OperatingPoint.at(spec.horizon, budget=spec.horizon)
     costs = np.asarray(spec.costs or (1.0,) * spec.num_queries)
@@ -85,7 +99,7 @@ def play_thresholds(
     parts = []
     try:
         for chunk in rollout_chunks(
-            explorer, family, point, episodes, key=jr.key(seed)
+            explorer, family, point, episodes, key=jr.key(seed) if key is None else key
         ):
             history = jax.tree.map(jnp.asarray, chunk.history)
             sure, best = map(np.asarray, _along(explorer.belief, history))
@@ -93,31 +107,46 @@ def play_thresholds(
             each = np.where(queries >= 0, costs[np.maximum(queries, 0)], 0.0)
             paid = np.concatenate([np.zeros((len(each), 1)), each.cumsum(1)], axis=1)
             right = best == chunk.ending.hypothesis[:, None]
-            parts.append((np.exp(sure), right, paid))
+            parts.append((np.exp(sure), right, paid, chunk.history.length))
             progress.advance(len(each))
     finally:
         progress.finish()
-    sure, right, paid = (np.concatenate(rows) for rows in zip(*parts, strict=True))
-    return ThresholdEpisodes(sure, right, paid)
+    return ThresholdEpisodes(*(np.concatenate(it) for it in zip(*parts, strict=True)))
 
 
 @eqx.filter_jit
 def _along(belief: AbstractBelief, history: History):
     """Largest log-posterior and most probable hypothesis at every position."""
 
-    def look(state) -> tuple[Array, Array]:
-        log_posterior = belief.log_posterior(state)
+    def look(log_posterior) -> tuple[Array, Array]:
         return jnp.max(log_posterior), jnp.argmax(log_posterior)
+
+    return _scan(belief, history, look)
+
+
+def beliefs_along(
+    belief: AbstractBelief, history: History
+) -> Float[Array, "episodes positions hypotheses"]:
+    """The log-posterior at every position of a batch of histories."""
+    return _scan(belief, history, lambda log_posterior: log_posterior)
+
+
+def _scan(belief: AbstractBelief, history: History, look):
+    """What is looked at in the posterior, position by position."""
 
     def one(queries, outcomes):
         def step(state, given):
             query, outcome = given
             told = belief.update(state, jnp.maximum(query, 0), outcome)
             state = jax.tree.map(lambda a, b: jnp.where(query >= 0, b, a), state, told)
-            return state, look(state)
+            return state, look(belief.log_posterior(state))
 
         first = belief.init(outcomes[0])
         _, rest = jax.lax.scan(step, first, (queries, outcomes[1:]))
-        return jax.tree.map(lambda a, b: jnp.append(a, b), look(first), rest)
+        return jax.tree.map(
+            lambda a, b: jnp.concatenate([a[None], b]),
+            look(belief.log_posterior(first)),
+            rest,
+        )
 
     return jax.vmap(one)(history.queries, history.outcomes)

@@ -278,4 +278,4 @@ def _attempt(certificate: Certificate) -> int | None:
 def _operating_point(artifact: Artifact, certificate: Certificate) -> OperatingPoint:
     if certificate.budget is not None:
         return artifact.operating_point(budget=certificate.budget)
-    return artifact.operating_point(price=certificate.price)
+    return artifact.point_at(certificate.price or 0.0)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 from icpe.core.arrays import Flag, Index, PRNGKey, PyTree, Scalar
 from icpe.core.belief import AbstractBelief
 from icpe.core.explorer import AbstractExplorer, StopStatistic
-from icpe.core.request import OperatingPoint
+from icpe.core.request import OperatingPoint, Regime
 from icpe.core.spec import TaskSpec
 from icpe.core.stopping import check_threshold, is_confident, stop_if, stop_threshold
 
@@ -113,6 +113,39 @@ class PosteriorStopping(AbstractBeliefStopping):
     ) -> StopStatistic:
         best = jnp.max(log_posterior)
         return StopStatistic(jnp.exp(best), level, jnp.log(level) - best, "threshold")
+
+
+class DoubtStopping(AbstractBeliefStopping):
+    """Stops when the doubt has fallen to the price of the operating point.
+
+    The doubt is one minus the largest posterior. A price of 0 never stops. With this a
+    rule has operating points like those of a trained explorer, and one program for all.
+    """
+
+    def level(
+        self, name: str, spec: TaskSpec, operating_point: OperatingPoint
+    ) -> Scalar | None:
+        if operating_point.regime is Regime.BUDGET or not spec.can_stop:
+            return None
+        if operating_point.regime is Regime.ERROR_PROB:
+            return operating_point.error_prob
+        return operating_point.price
+
+    def is_sure(
+        self,
+        statistics: PyTree,
+        log_posterior: Float[Array, "hypotheses"],
+        level: Scalar,
+    ) -> Flag:
+        """Whether the best hypothesis leaves no more doubt than that."""
+        return (level > 0) & (jnp.max(log_posterior) >= jnp.log1p(-level))
+
+    def statistic(
+        self, log_posterior: Float[Array, "hypotheses"], level: Scalar
+    ) -> StopStatistic:
+        best = jnp.max(log_posterior)
+        margin = jnp.where(level > 0, jnp.log1p(-level) - best, jnp.inf)
+        return StopStatistic(jnp.exp(best), 1.0 - level, margin, "threshold")
 
 
 class BeliefState(eqx.Module):
