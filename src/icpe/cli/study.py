@@ -48,6 +48,18 @@ class Args:
         tyro.conf.arg(metavar="cpu|gpu", help_behavior_hint=""),
     ] = None
     """run: settings of trainings; by what there is."""
+    engine: Annotated[Literal["local", "ray"], tyro.conf.arg(metavar="local|ray")] = (
+        "local"
+    )
+    """run: here, one cell after the other, or on a Ray cluster, many at a time."""
+    address: Annotated[
+        str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")
+    ] = None
+    """run, ray: address of the cluster, or auto; one of this machine if left out."""
+    cpus: Annotated[float, tyro.conf.arg(metavar="N")] = 1.0
+    """run, ray: CPUs that a cell holds."""
+    gpus: Annotated[float, tyro.conf.arg(metavar="N")] = 0.0
+    """run, ray: GPUs that a cell holds; 0.25 lets four share one."""
     out: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
     """Where results are kept."""
     also: Annotated[
@@ -121,6 +133,7 @@ def _list(args: Args) -> int:
 def _run(args: Args, studies) -> int:
     import time
 
+    from icpe.cli.engines import make_engine
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import print_json, progress_meter
     from icpe.studies.durations import parse_duration
@@ -135,6 +148,7 @@ def _run(args: Args, studies) -> int:
         )
     deadline = time.monotonic() + parse_duration(args.time_limit or "inf")
     keep_compiled_programs()
+    engine = make_engine(args.engine, args.address, cpus=args.cpus, gpus=args.gpus)
     outcomes = {}
     try:
         for study in studies:
@@ -147,6 +161,7 @@ def _run(args: Args, studies) -> int:
                 machine=args.preset,
                 progress=progress_meter(),
                 say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
+                engine=engine,
             )
     except KeyboardInterrupt:
         print(
