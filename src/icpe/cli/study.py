@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from icpe.cli.options import Where
 from icpe.core import signals
 from icpe.core.errors import InvalidParameterError, UnknownNameError
 
@@ -48,14 +49,7 @@ class Args:
         tyro.conf.arg(metavar="cpu|gpu", help_behavior_hint=""),
     ] = None
     """run: settings of trainings; by what there is."""
-    engine: Annotated[Literal["local", "ray"], tyro.conf.arg(metavar="local|ray")] = (
-        "local"
-    )
-    """run: here, one cell after the other, or on a Ray cluster, many at a time."""
-    address: Annotated[
-        str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")
-    ] = None
-    """run, ray: address of the cluster, or auto; one of this machine if left out."""
+    where: tyro.conf.OmitArgPrefixes[Where] = dataclasses.field(default_factory=Where)
     cpus: Annotated[float, tyro.conf.arg(metavar="N")] = 1.0
     """run, ray: CPUs that a cell holds."""
     gpus: Annotated[float, tyro.conf.arg(metavar="N")] = 0.0
@@ -148,7 +142,9 @@ def _run(args: Args, studies) -> int:
         )
     deadline = time.monotonic() + parse_duration(args.time_limit or "inf")
     keep_compiled_programs()
-    engine = make_engine(args.engine, args.address, cpus=args.cpus, gpus=args.gpus)
+    engine = make_engine(
+        args.where.engine, args.where.address, cpus=args.cpus, gpus=args.gpus
+    )
     outcomes = {}
     try:
         for study in studies:
