@@ -15,7 +15,8 @@ from icpe.families.registry import family_names
 from jax._src import xla_bridge
 
 for module in pkgutil.walk_packages(icpe.__path__, "icpe."):
-    if not module.name.endswith("__main__"):
+    of_an_extra = module.name.startswith(("icpe.service.", "icpe.deploy.sql"))
+    if not module.name.endswith("__main__") and not of_an_extra:
         importlib.import_module(module.name)
 assert not xla_bridge.backends_are_initialized(), "an import used a device"
 optional = "matplotlib pandas sklearn gymnasium pgmpy fastapi nicegui sqlalchemy ray"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from icpe.core.request import Request as Request
     from icpe.core.units import Units as Units
     from icpe.deploy import Session as Session
+    from icpe.deploy import open_session as open_session
     from icpe.evaluate.certify import certify as certify
     from icpe.evaluate.report import Report as Report
     from icpe.evaluate.verify import verify as verify
@@ -60,6 +61,7 @@ _HOMES = {
     "make": "icpe.families",
     "make_explorer": "icpe.explorers",
     "make_rule": "icpe.workflow",
+    "open_session": "icpe.deploy",
     "parameter": "icpe.families",
     "plain_reset": "icpe.families",
     "plain_step": "icpe.families",

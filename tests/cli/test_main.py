@@ -64,6 +64,8 @@ ONE_OF_EACH = (
     "compare uniform",
     "regret ucb",
     "play uniform",
+    "serve",
+    "token list",
     "study list",
     "study run binary-search",
     "study report binary-search",

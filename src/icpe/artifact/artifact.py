@@ -6,6 +6,7 @@ by the user, and must have the fingerprint the explorer was trained with.
 """
 
 import dataclasses
+import functools as ft
 import importlib.metadata
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ class Artifact:
     guard: Guard | None = None
     against_rule: dict[str, Any] | None = None
 
-    @property
+    @ft.cached_property
     def explorer(self) -> AbstractExplorer:
         """The explorer, ready to play."""
         if isinstance(self.nets, SavedRule):

@@ -35,6 +35,8 @@ COMMANDS = {
     "compare": "compare the costs of explorers at equal accuracy",
     "regret": "measure what explorers lose against the best arm while they pull",
     "play": "watch one episode, or answer the queries yourself",
+    "serve": "serve sessions over HTTP",
+    "token": "make, list and revoke access tokens of the service",
     "study": "run the experiments of the paper, and report what they gave",
     "bench": "time the learner and a session on this machine",
 }

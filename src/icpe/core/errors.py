@@ -64,6 +64,14 @@ class InvalidOutcomeError(SessionError, ValueError):
     """An outcome or query told to a session is malformed."""
 
 
+class ConflictError(SessionError):
+    """Somebody else has added to the session meanwhile; look again, then retry."""
+
+
+class StorageError(IcpeError, OSError):
+    """Sessions cannot be read or written now, as without disk space or database."""
+
+
 class ConformanceError(IcpeError, AssertionError):
     """A family or explorer breaks its contract; the message says how."""
 

@@ -91,6 +91,26 @@ def watching() -> Iterator[None]:
         os.close(writer)  # which ends the thread
 
 
+@contextlib.contextmanager
+def handed_over() -> Iterator[None]:
+    """While it lasts, signals do what they usually do, for a server that has its own
+    handlers."""
+    numbers, _watch.numbers = _watch.numbers, ()
+    handlers = {it: signal.getsignal(it) for it in numbers}
+    for number in numbers:
+        usual = signal.default_int_handler if number == signal.SIGINT else None
+        signal.signal(number, usual or signal.SIG_DFL)
+    wakeup = signal.set_wakeup_fd(-1) if numbers else -1
+    try:
+        yield
+    finally:
+        if numbers:
+            signal.set_wakeup_fd(wakeup)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        _watch.numbers = numbers
+
+
 def _interrupt(number: int, frame: types.FrameType | None) -> NoReturn:
     interrupted = Interrupted(number)
     if _imports(frame):

@@ -1,4 +1,6 @@
 """Use one explorer in the real world."""
 
-from icpe.deploy.session import Answer as Answer
+from icpe.deploy.durable import DurableSession as DurableSession
+from icpe.deploy.durable import open_session as open_session
+from icpe.deploy.engine import Answer as Answer
 from icpe.deploy.session import Session as Session

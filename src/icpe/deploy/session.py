@@ -6,64 +6,30 @@ while (query := session.ask()) is not None:
 print(session.recommendation, session.stop_reason.sentence)
 """
 
-import dataclasses
 import threading
-from collections.abc import Sequence
-from typing import Any, Literal, SupportsIndex
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, SupportsIndex, overload
 
-import jax
-import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from icpe.artifact import Artifact
 from icpe.artifact.certificate import Certificate
-from icpe.artifact.guard import Watch
-from icpe.artifact.serving import check_contender, serve
-from icpe.core.checks import check_one_of, check_seed
+from icpe.core.checks import is_whole
 from icpe.core.episode import StopReason
-from icpe.core.errors import (
-    InvalidOutcomeError,
-    InvalidParameterError,
-    SessionError,
-    UnsupportedError,
-)
+from icpe.core.errors import InvalidParameterError
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.family import AbstractTaskFamily, same_family
-from icpe.core.history import History
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Request
-from icpe.core.simulate import reveals_something
-from icpe.core.units import Units, with_names
-from icpe.deploy.reading import (
-    read_first_outcome,
-    read_mask,
-    read_outcome,
-    read_query,
-    read_units,
-)
-from icpe.play.live import LiveEpisode, Turn, reason_of
+from icpe.core.units import Units
+from icpe.deploy.engine import Answer, Change, Engine, State, Steps, complete
+from icpe.deploy.events import Draft, Event, Kind, numbered
+from icpe.deploy.repeats import Repeatable
+from icpe.deploy.setup import Setup
 
 
-@dataclasses.dataclass(frozen=True)
-class Answer:
-    """One query that was made, and its outcome.
-
-    Attributes:
-        query: number of the query.
-        outcome: what was measured.
-        asked: whether it is the query that the session had asked for.
-        told: the number as the user told it, where units are the user's.
-    """
-
-    query: int
-    outcome: Float[np.ndarray, "outcome"]
-    asked: bool
-    told: float | None = None
-
-
-class Session:
-    """One explorer on one problem, from the first query to the answer.
+class AbstractSession:
+    """What sessions in memory and durable ones have in common.
 
     The rules are those of a simulated episode: the cap on queries, the horizon, the end
     by the task itself, each query once where the family says so, and the stop by the
@@ -71,6 +37,232 @@ class Session:
     `stopped` and `recommendation` only look. Threads may share a session: what they
     tell is taken in one after the other, and whoever tells what another has told
     already is answered like anybody who was not asked.
+    """
+
+    _engine: Engine
+    _state: State
+    _events: tuple[Event, ...]
+    _turns: threading.Lock
+
+    @overload
+    def ask(self) -> int | None: ...
+    @overload
+    def ask(self, count: int) -> list[int]: ...
+    def ask(self, count: int | None = None) -> int | list[int] | None:
+        """The query to make next, the same until it is told; None after the stop.
+
+        Args:
+            count: have so many questions open at once; they come as a list, the oldest
+                first, which is shorter where less is left to ask. Each is chosen with
+                the others in view but without their answers, so the second one loses
+                the certificate.
+        """
+        if count is not None and not (is_whole(count) and count >= 1):
+            raise InvalidParameterError(
+                f"count must be a whole number from 1 on; got {count!r}."
+            )
+        with self._turns:
+            self._look()
+            self._make(lambda state: self._engine.ask(state, count or 1))
+            found = list(self._state.open_queries)
+            if count is not None:
+                return found if not self.stopped else []
+            return found[0] if found and not self.stopped else None
+
+    def tell(
+        self,
+        query: SupportsIndex | str,
+        outcome: Any,
+        terminated: bool = False,
+        query_mask: Any = None,
+        *,
+        token: str | None = None,
+    ) -> None:
+        """Takes in the outcome of a query. After an error nothing has changed.
+
+        A query that was not asked for is taken in as well: it counts like any other,
+        the explorer goes on from what it learned, and the certificate is lost. So it is
+        by a mask or an end that the family cannot produce, and by answers that do not
+        look like the family's; `certificate_lost` says why. Answers to questions that
+        were open when the session stopped are taken in, too; they count for the
+        recommendation, and the stop stays.
+
+        Args:
+            query: number or name of the query that was made.
+            outcome: what was measured: one number in the user's units, where these
+                were given, else in the units of the family `outcome_size` numbers, or
+                one number where that is 1. Where the family names its outcomes it must
+                be one of them.
+            terminated: whether the task itself has ended.
+            query_mask: which queries are allowed next, one truth value each; needed
+                only where the family cannot tell.
+            token: any text that names this answer, so that telling it again, because
+                nobody knows whether it arrived, changes nothing.
+
+        Raises:
+            SessionError: the session has stopped.
+            ConflictError: another answer came with the same token, or somebody else
+                has added to a durable session meanwhile.
+            InvalidOutcomeError: the query does not exist or is not allowed, or the
+                outcome or the mask is missing, has the wrong shape, is not finite or
+                cannot be.
+        """
+        with self._turns:
+            self._make(
+                lambda state: self._engine.tell(
+                    state, query, outcome, terminated, query_mask
+                ),
+                Repeatable(token, Kind.TOLD, {"query": query, "outcome": outcome}),
+            )
+
+    def skip(
+        self, query: SupportsIndex | str | None = None, *, token: str | None = None
+    ) -> None:
+        """Withdraws an open question, the oldest if none is named; ask for another.
+
+        It is not asked again in this session. The certificate is lost.
+
+        Raises:
+            SessionError: the question is not open.
+            ConflictError: as in `tell`.
+        """
+        with self._turns:
+            self._make(
+                lambda state: self._engine.skip(state, query),
+                Repeatable(token, Kind.SKIPPED, {"query": query}),
+            )
+
+    def undo(self, *, token: str | None = None) -> None:
+        """Takes back the last answer or skip, and a stop that followed from it.
+
+        The record keeps what was undone. The certificate is lost.
+
+        Raises:
+            SessionError: there is nothing to undo, or the session is closed.
+            ConflictError: as in `tell`.
+        """
+        with self._turns:
+            self._make(
+                lambda state: self._engine.undo(state, self._events),
+                Repeatable(token, Kind.UNDONE, {}),
+            )
+
+    def close(self, *, token: str | None = None) -> None:
+        """Takes nothing more. Closing before the stop loses the certificate.
+
+        Raises:
+            SessionError: the session is closed already.
+            ConflictError: as in `tell`.
+        """
+        with self._turns:
+            self._make(self._engine.close, Repeatable(token, Kind.CLOSED, {}))
+
+    @property
+    def query_name(self) -> str | None:
+        """The name of the query to make next; None after the stop."""
+        if self.stopped:
+            return None
+        queries = self._state.open_queries or (self._state.query,)
+        return self._engine.setup.words.query_name(queries[0])
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no more queries are to be made."""
+        return self._state.stopped
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._state.closed
+
+    @property
+    def stop_reason(self) -> StopReason:
+        """Why it stopped, `RUNNING` before; its `sentence` says it in words."""
+        return self._state.stop_reason
+
+    @property
+    def open_queries(self) -> tuple[int, ...]:
+        """Queries that were asked for and have no answer yet, the oldest first."""
+        return self._state.open_queries
+
+    @property
+    def recommendation(self) -> int:
+        """The hypothesis it names now; the answer, once it has stopped."""
+        return self._state.recommendation
+
+    @property
+    def recommendation_name(self) -> str:
+        """The name of that hypothesis."""
+        return self._engine.setup.words.hypothesis_name(self._state.recommendation)
+
+    @property
+    def posterior(self) -> Float[np.ndarray, "hypotheses"] | None:
+        """Probability of each hypothesis now; None if the explorer has no belief."""
+        return self._state.posterior
+
+    @property
+    def history(self) -> tuple[Answer, ...]:
+        """What was told so far, first to last, without what was undone."""
+        return self._state.history
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Everything that happened, first to last."""
+        return self._events
+
+    @property
+    def certified(self) -> bool:
+        """Whether a certificate covers the request, and nothing has voided it."""
+        return self.certificate is not None
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The certificate behind `certified`, which says the confidence, or None."""
+        return self._engine.certificate(self._state)
+
+    @property
+    def certificate_lost(self) -> str | None:
+        """Why the certificate of the request no longer holds, in words, or None."""
+        return self._engine.certificate_lost(self._state)
+
+    @property
+    def alarm(self) -> str | None:
+        """What does not look like the family, in words; None if all does.
+
+        Of explorers without a guard nothing is known.
+        """
+        return self._state.alarm
+
+    @property
+    def operating_point(self) -> OperatingPoint:
+        """The price or budget by which the request is served."""
+        return self._engine.setup.player.operating_point
+
+    def _look(self) -> None:
+        """Takes notice of what others have done."""
+
+    def _keep(self, events: tuple[Event, ...]) -> None:
+        """Makes events durable; what raises here has not happened."""
+
+    def _make(
+        self,
+        rule: Callable[[State], Steps[Change]],
+        repeatable: Repeatable = Repeatable(),  # noqa: B008, an immutable value
+    ) -> None:
+        """Follows a rule, keeps its events, and makes its state the present one."""
+        if repeatable.was_done(self._events):
+            return
+        change = complete(rule(self._state), self._engine.live)
+        if change.drafts:
+            number, status = len(self._events), change.state.status
+            new = numbered(change.drafts, number, status, repeatable.token)
+            self._keep(new)
+            self._events = (*self._events, *new)
+        self._state = change.state
+
+
+class Session(AbstractSession):
+    """One explorer on one problem, from the first query to the answer, in memory.
 
     Args:
         explorer: a trained explorer's artifact, or any explorer.
@@ -117,272 +309,26 @@ class Session:
         units: Units | Any = None,
         names: Sequence[str] | Any = None,
     ):
-        check_contender(explorer)
-        check_seed("seed", seed)
-        check_one_of("on_alarm", on_alarm, ("go on", "stop"))
-        request = Request(error_prob, budget, price, max_queries, confidence)
-        self._family = family = _family_of(explorer, family)
-        self._player = player = serve(explorer, request, family)
-        self._live = LiveEpisode(
-            player.explorer, player.operating_point, jr.key(seed), family.spec
+        setup = Setup.of(
+            explorer,
+            family,
+            Request(error_prob, budget, price, max_queries, confidence),
+            first_outcome=first_outcome,
+            query_mask=query_mask,
+            seed=seed,
+            on_alarm=on_alarm,
+            units=units,
+            names=names,
         )
-        self._stops_on_alarm = on_alarm == "stop"
+        self._engine = Engine(setup)
         self._turns = threading.Lock()
-        guard = explorer.guard if isinstance(explorer, Artifact) else None
-        watch = None if guard is None else guard.start(family.spec)
-        self._words = with_names(family.spec, names)
-        self._reading = read_units(units, names, first_outcome, family)
-        if self._reading is not None:
-            first_outcome = self._reading.first_outcome
-        self._first_outcome = self._read_first_outcome(first_outcome)
-        mask, lost = self._mask_after((), query_mask)
-        begun = self._live.begin(self._first_outcome, mask)
-        self._take(begun, (), watch, lost)
-
-    def ask(self) -> int | None:
-        """The query to make next, the same until it is told; None after the stop."""
-        return None if self.stopped else self._query
-
-    def tell(
-        self,
-        query: SupportsIndex | str,
-        outcome: Any,
-        terminated: bool = False,
-        query_mask: Any = None,
-    ) -> None:
-        """Takes in the outcome of a query. After an error nothing has changed.
-
-        A query that was not asked for is taken in as well: it counts like any other,
-        the explorer goes on from what it learned, and the certificate is lost. So it is
-        by a mask or an end that the family cannot produce, and by answers that do not
-        look like the family's; `certificate_lost` says why.
-
-        Args:
-            query: number or name of the query that was made.
-            outcome: what was measured: one number in the user's units, where these
-                were given, else in the units of the family `outcome_size` numbers, or
-                one number where that is 1. Where the family names its outcomes it must
-                be one of them.
-            terminated: whether the task itself has ended.
-            query_mask: which queries are allowed next, one truth value each; needed
-                only where the family cannot tell.
-
-        Raises:
-            SessionError: the session has stopped.
-            InvalidOutcomeError: the query does not exist or is not allowed, or the
-                outcome or the mask is missing, has the wrong shape, is not finite or
-                cannot be.
-        """
-        with self._turns:
-            self._tell(query, outcome, terminated, query_mask)
-
-    def _tell(
-        self,
-        query: SupportsIndex | str,
-        outcome: Any,
-        terminated: bool,
-        query_mask: Any,
-    ) -> None:
-        if self.stopped:
-            raise SessionError(
-                f"The session has stopped, because {self.stop_reason.sentence}; start "
-                "a new session."
-            )
-        spec = self._family.spec
-        if query in self._words.query_names:
-            query = self._words.query_names.index(str(query))
-        number = read_query(query, self._words, np.asarray(self._turn.allowed))
-        told = None
-        if self._reading is not None:
-            told = self._reading.number(outcome)
-            outcome = self._reading.outcome(told, self._first_told)
-        read = read_outcome(outcome, spec)
-        answer = Answer(number, read, number == self._query, told)
-        history = (*self._history, answer)
-        mask, lost = self._mask_after(history, query_mask)
-        watch = self._watch
-        if watch is not None and self._posterior is not None:
-            watch = watch.after(self._posterior, number, read)
-        turn = self._live.advance(
-            self._turn, number, read, mask, terminated=bool(terminated)
-        )
-        reasons = (self._lost, self._not_asked(answer), lost, self._ended(terminated))
-        self._take(turn, history, watch, next(filter(None, reasons), None))
-
-    @property
-    def query_name(self) -> str | None:
-        """The name of the query to make next; None after the stop."""
-        return None if self.stopped else self._words.query_name(self._query)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether no more queries are to be made."""
-        return self._stop_reason is not StopReason.RUNNING
-
-    @property
-    def stop_reason(self) -> StopReason:
-        """Why it stopped, `RUNNING` before; its `sentence` says it in words."""
-        return self._stop_reason
-
-    @property
-    def recommendation(self) -> int:
-        """The hypothesis it names now; the answer, once it has stopped."""
-        return self._recommendation
-
-    @property
-    def recommendation_name(self) -> str:
-        """The name of that hypothesis."""
-        return self._words.hypothesis_name(self._recommendation)
-
-    @property
-    def posterior(self) -> Float[np.ndarray, "hypotheses"] | None:
-        """Probability of each hypothesis now; None if the explorer has no belief."""
-        return self._posterior
-
-    @property
-    def history(self) -> tuple[Answer, ...]:
-        """What was told so far, first to last."""
-        return self._history
-
-    @property
-    def certified(self) -> bool:
-        """Whether a certificate covers the request, and nothing has voided it."""
-        return self.certificate is not None
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """The certificate behind `certified`, which says the confidence, or None."""
-        return None if self._lost or self.alarm else self._player.certificate
-
-    @property
-    def certificate_lost(self) -> str | None:
-        """Why the certificate of the request no longer holds, in words, or None."""
-        if self._player.certificate is None:
-            return None
-        return self._lost or self.alarm
-
-    @property
-    def alarm(self) -> str | None:
-        """What does not look like the family, in words; None if all does.
-
-        Of explorers without a guard nothing is known.
-        """
-        return None if self._watch is None else self._watch.alarm
-
-    @property
-    def operating_point(self) -> OperatingPoint:
-        """The price or budget by which the request is served."""
-        return self._player.operating_point
+        begun = complete(self._engine.begin(), self._engine.live)
+        drafts = (Draft(Kind.CREATED, setup.to_dict()), *begun.drafts)
+        self._events = numbered(drafts, 0, begun.state.status)
+        self._state = begun.state
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: it for name, it in vars(self).items() if name != "_turns"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _turns=threading.Lock())
-
-    @property
-    def _first_told(self) -> float | None:
-        """The number that all others are compared with."""
-        return self._history[0].told if self._history else None
-
-    def _read_first_outcome(self, given: Any) -> Float[np.ndarray, "outcome"]:
-        spec = self._family.spec
-        if given is None and reveals_something(self._family):
-            names = ", ".join(spec.outcome_names) or f"{spec.outcome_size} numbers"
-            raise InvalidOutcomeError(
-                "first_outcome is missing: this family reveals something before the "
-                f"first query; give {names}."
-            )
-        return read_first_outcome(given, spec)
-
-    def _mask_after(
-        self, history: tuple[Answer, ...], given: Any
-    ) -> tuple[Bool[np.ndarray, "queries"], str | None]:
-        """What is allowed next, and why that voids a certificate, if it does.
-
-        It is as the user says, else as the family knows.
-        """
-        spec = self._family.spec
-        known = every = np.ones(spec.num_queries, bool)
-        if spec.masks_queries:
-            known = self._family.query_mask(
-                jnp.asarray(self._first_outcome), self._as_history(history)
-            )
-        if given is None and known is None:
-            raise InvalidOutcomeError(
-                "query_mask is missing: some queries of this family are forbidden at "
-                "times, and only you know which; give one truth value for each query."
-            )
-        if given is None:
-            return np.asarray(known), None
-        mask = read_mask(given, every)
-        if known is None or np.array_equal(mask, self._reachable(known, history)):
-            return mask, None
-        if np.array_equal(mask, known):
-            return mask, None
-        return mask, "query_mask is not what the family allows after these answers"
-
-    def _reachable(self, known, history: tuple[Answer, ...]) -> np.ndarray:
-        """What the family allows, less what was made where each is made once."""
-        known = np.array(known)
-        if self._family.spec.ask_once:
-            known[[answer.query for answer in history]] = False
-        return known
-
-    def _not_asked(self, answer: Answer) -> str | None:
-        if answer.asked:
-            return None
-        name = self._words.query_name
-        return (
-            f"query {name(answer.query)} was answered where {name(self._query)} had "
-            "been asked for"
-        )
-
-    def _ended(self, terminated: bool) -> str | None:
-        if not terminated or self._family.spec.may_end is not False:
-            return None
-        return "the task was said to have ended, which tasks of this family never do"
-
-    def _as_history(self, answers: tuple[Answer, ...]) -> History:
-        outcomes = [self._first_outcome, *(answer.outcome for answer in answers)]
-        return History(
-            queries=jnp.asarray([answer.query for answer in answers], jnp.int32),
-            outcomes=jnp.asarray(np.stack(outcomes)),
-            length=jnp.asarray(len(answers), jnp.int32),
-        )
-
-    def _take(
-        self,
-        turn: Turn,
-        history: tuple[Answer, ...],
-        watch: Watch | None,
-        lost: str | None,
-    ) -> None:
-        """Makes a turn the present one; all that can fail comes before the change."""
-        query, recommendation, posterior = jax.device_get(
-            (turn.query, turn.recommendation, turn.posterior)
-        )
-        reason = reason_of(turn)
-        if reason is StopReason.RUNNING and self._stops_on_alarm:
-            alarmed = watch is not None and watch.alarm is not None
-            reason = StopReason.ALARM if alarmed else reason
-        self._stop_reason, self._watch, self._lost = reason, watch, lost
-        self._turn, self._history = turn, history
-        self._query, self._recommendation = int(query), int(recommendation)
-        self._posterior = posterior
-
-
-def _family_of(
-    explorer: Artifact | AbstractExplorer, family: AbstractTaskFamily | None
-) -> AbstractTaskFamily:
-    if isinstance(explorer, Artifact):
-        if family is not None and not same_family(family, explorer.family):
-            raise UnsupportedError(
-                "family is not the one that the artifact was trained for; leave it out."
-            )
-        return explorer.family
-    if family is not None:
-        return family
-    raise InvalidParameterError(
-        "family is missing; only an artifact knows the family it serves."
-    )

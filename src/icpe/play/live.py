@@ -86,6 +86,28 @@ class LiveEpisode(eqx.Module):
             terminated,
         )
 
+    def look_again(
+        self, turn: Turn, query_mask: Bool[Array | np.ndarray, "queries"]
+    ) -> Turn:
+        """The same turn where other queries are allowed."""
+        return _look_again(self, turn, jnp.asarray(query_mask))
+
+    def another(
+        self,
+        turn: Turn,
+        query_mask: Bool[Array | np.ndarray, "queries"],
+        number_open: int,
+    ) -> int:
+        """A further query while others are open, or `STOP`.
+
+        Args:
+            turn: the present one.
+            query_mask: what may be asked beside the open queries.
+            number_open: how many these are.
+        """
+        number = jnp.asarray(number_open, jnp.int32)
+        return int(_another(self, turn, jnp.asarray(query_mask), number))
+
 
 @eqx.filter_jit
 def _begin(live: LiveEpisode, first_outcome, query_mask, terminated) -> Turn:
@@ -97,6 +119,24 @@ def _begin(live: LiveEpisode, first_outcome, query_mask, terminated) -> Turn:
 
 @eqx.filter_jit
 def _advance(live: LiveEpisode, turn: Turn, query, outcome, mask, terminated) -> Turn:
+    return after_outcome(live, turn, query, outcome, mask, terminated)
+
+
+@eqx.filter_jit
+def _look_again(live: LiveEpisode, turn: Turn, mask) -> Turn:
+    return _look(live, turn.state, turn.num_queries, turn.asked, mask, False)
+
+
+@eqx.filter_jit
+def _another(live: LiveEpisode, turn: Turn, mask, number_open):
+    key = jr.fold_in(jr.fold_in(live.key, turn.num_queries), number_open)
+    return live.explorer.ask(turn.state, mask, key=key)
+
+
+def after_outcome(
+    live: LiveEpisode, turn: Turn, query, outcome, mask, terminated
+) -> Turn:
+    """`LiveEpisode.advance` as a part of a larger program."""
     state = live.explorer.tell(turn.state, query, outcome)
     asked = turn.asked
     if asked is not None:

@@ -1,0 +1,118 @@
+"""`icpe serve`: sessions over HTTP."""
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from icpe.cli.options import Seed
+
+DEFAULT_STORAGE = "sqlite:///icpe-sessions.db"
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Serve sessions over HTTP, to programs and people.
+
+    Sessions are kept in a database, so that they go on after a restart. Clients need
+    tokens, made by `icpe token create`; with --open nobody does, on this machine alone.
+    """
+
+    storage: Annotated[str, tyro.conf.arg(metavar="URL")] = DEFAULT_STORAGE
+    """Where sessions are kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE."""
+    models: Annotated[
+        Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")
+    ] = None
+    """Folder of trained explorers, which are known by the names of their files; those
+    of `icpe zoo` if left out."""
+    host: Annotated[str, tyro.conf.arg(metavar="ADDRESS")] = "127.0.0.1"
+    """The address to listen on."""
+    port: Annotated[int, tyro.conf.arg(metavar="N")] = 8000
+    """The port to listen on."""
+    workers: Annotated[int, tyro.conf.arg(metavar="N")] = 2
+    """How many processes serve."""
+    open: bool = False
+    """Let everybody on this machine do everything, without tokens."""
+    rate: Annotated[float, tyro.conf.arg(metavar="X")] = 100.0
+    """Requests per second that one token may make of each worker; 0 for any number."""
+    max_body: Annotated[int, tyro.conf.arg(metavar="BYTES")] = 1_000_000
+    """The largest request that is read."""
+    max_history: Annotated[int, tyro.conf.arg(metavar="N")] = 10_000
+    """The longest history that is taken at once."""
+    quiet: bool = False
+    """Do not log every request."""
+    seed: Seed = 0
+    """Not used; accepted by every command."""
+
+
+def run(args: Args) -> int:
+    """Serves until it is stopped."""
+    from icpe.deploy.storage import check_serve_extra, open_storage
+
+    for package in ("fastapi", "uvicorn", "sqlalchemy", "prometheus_client"):
+        check_serve_extra(package, "icpe serve")
+    from icpe.service.models import Models
+    from icpe.service.server import check_address, run_server
+    from icpe.service.settings import Settings
+
+    settings = _settings(args, Settings)
+    check_address(args.host, args.open)
+    names = Models(settings.models_folder).names()
+    storage = open_storage(settings.storage)
+    has_tokens = bool(storage.tokens())
+    storage.close()
+    _share_compiled_programs()
+    shown = f"[{args.host}]" if ":" in args.host else args.host
+    print(
+        f"icpe serves {len(names)} models on http://{shown}:{args.port} "
+        f"(API: /v1/openapi.json); Ctrl-C stops it.",
+        flush=True,
+    )
+    if not args.open and not has_tokens:
+        print(
+            "Nobody can use it yet: make a token with icpe token create --storage "
+            f"{settings.storage}, or serve this machine alone with --open.",
+            flush=True,
+        )
+    run_server(settings, args.host, args.port, args.workers)
+    return 0
+
+
+def _settings(args: Args, Settings):
+    from icpe.core.checks import check_at_least, check_between
+    from icpe.core.errors import InvalidParameterError
+
+    check_between("--port", args.port, 0, 65535)
+    check_between("--workers", args.workers, 1, 64)
+    check_at_least("--rate", args.rate, 0.0)
+    check_at_least("--max-body", args.max_body, 1000)
+    check_at_least("--max-history", args.max_history, 1)
+    if args.models is not None and not args.models.is_dir():
+        raise InvalidParameterError(
+            f"--models must be a folder of trained explorers; got {args.models}."
+        )
+    if args.storage == "memory://" and args.workers > 1:
+        raise InvalidParameterError(
+            "--storage memory:// is not shared by processes; add --workers 1, or use "
+            "sqlite:///FILE."
+        )
+    return Settings(
+        storage=args.storage,
+        models=None if args.models is None else str(args.models.absolute()),
+        open=args.open,
+        rate=args.rate,
+        max_body=args.max_body,
+        max_history=args.max_history,
+        log=not args.quiet,
+    )
+
+
+def _share_compiled_programs() -> None:
+    """Lets workers keep compiled programs where this user's commands do."""
+    from icpe.cli.runtime import cache_folder
+
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_folder()))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")

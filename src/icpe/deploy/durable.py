@@ -1,0 +1,218 @@
+"""Sessions that outlive their process: every event is kept before it counts."""
+
+import importlib.metadata
+import os
+import secrets
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import jax
+
+from icpe import zoo
+from icpe.artifact import Artifact
+from icpe.artifact.certificate import digest
+from icpe.artifact.trees import hash_arrays
+from icpe.core.errors import ConflictError, InvalidParameterError, SessionError
+from icpe.core.request import LEAST_CONFIDENCE, Request
+from icpe.core.units import Units
+from icpe.deploy.engine import Change, Engine, complete
+from icpe.deploy.events import Draft, Event, Kind, numbered
+from icpe.deploy.session import AbstractSession
+from icpe.deploy.setup import Setup
+from icpe.deploy.storage import AbstractStorage, check_session_id, open_storage
+from icpe.families.registry import describe
+
+
+def artifact_hash(artifact: Artifact) -> str:
+    """Hash of all in an artifact that decides how its sessions go: explorer and guard.
+
+    Certificates and operating table may change; what they gave a session is written
+    down when it is created.
+    """
+    guard = artifact.guard
+    watched = guard and (guard.to_dict()["limits"], hash_arrays(guard.law.arrays()))
+    return digest([artifact.subject_hash, watched])
+
+
+def creation(setup: Setup, artifact: str, model: str | None) -> dict[str, Any]:
+    """The body of the event that creates a session."""
+    return {
+        "artifact": artifact,
+        "model": model,
+        "family": describe(setup.family),
+        **setup.to_dict(),
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """With which programs a session runs."""
+    try:
+        own = importlib.metadata.version("icpe")
+    except importlib.metadata.PackageNotFoundError:
+        own = "source tree"
+    return {"icpe": own, "jax": jax.__version__}
+
+
+def check_artifact(created: Event, found: str, session: str) -> None:
+    """Raises one sentence unless a session was created with this artifact."""
+    wanted = created.body["artifact"]
+    if found != wanted:
+        raise SessionError(
+            f"Session {session!r} belongs to the artifact with hash {wanted[:16]}, and "
+            f"this one has {found[:16]}; open it with the file it was created with."
+        )
+
+
+def new_session_id() -> str:
+    """An id that nobody can guess."""
+    return secrets.token_hex(16)
+
+
+class DurableSession(AbstractSession):
+    """A session whose events are in a storage; made by `open_session`.
+
+    An answer is in the storage before `tell` returns. Several processes may open the
+    same session: who adds to it after somebody else has gets a `ConflictError`, has
+    changed nothing, and sees the newest state from then on. `ask` looks into the
+    storage first, and so does `refresh`.
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        storage: AbstractStorage,
+        id: str,
+        events: tuple[Event, ...],
+    ):
+        self.id = id
+        self._storage = storage
+        self._turns = threading.Lock()
+        check_artifact(events[0], artifact_hash(artifact), id)
+        self._engine = Engine(Setup.from_dict(events[0].body, artifact))
+        self._events = events
+        self._state = complete(self._engine.rebuild(events), self._engine.live)
+
+    def refresh(self) -> None:
+        """Takes notice of what other processes have told."""
+        with self._turns:
+            self._look()
+
+    def _look(self) -> None:
+        new = tuple(self._storage.read(self.id, len(self._events)))
+        if not new:
+            return
+        events = (*self._events, *new)
+        if any(it.kind is Kind.UNDONE for it in new):
+            steps = self._engine.rebuild(events)
+        else:
+            steps = self._engine.follow(self._state, new)
+        self._state = complete(steps, self._engine.live)
+        self._events = events
+
+    def _keep(self, events: tuple[Event, ...]) -> None:
+        try:
+            self._storage.append(self.id, events)
+        except ConflictError:
+            self._look()
+            raise
+
+
+def open_session(
+    artifact: Artifact | str | Path,
+    *,
+    storage: str | AbstractStorage,
+    id: str | None = None,
+    error_prob: float | None = None,
+    budget: int | None = None,
+    price: float | None = None,
+    max_queries: int | None = None,
+    confidence: float = LEAST_CONFIDENCE,
+    first_outcome: Any = None,
+    query_mask: Any = None,
+    seed: int = 0,
+    on_alarm: Literal["go on", "stop"] = "go on",
+    units: Units | Any = None,
+    names: Sequence[str] | Any = None,
+) -> DurableSession:
+    """A durable session: the one of this id if there is one, else a new one.
+
+    Args:
+        artifact: a trained explorer, its file, or its name in the zoo.
+        storage: where sessions are kept: `sqlite:///trial.db`,
+            `postgresql://USER@HOST/DATABASE`, `memory://`, or a storage.
+        id: of the session; a new session gets one that nobody can guess if None.
+        error_prob: what is asked for, with the arguments below, as in `icpe.Session`;
+            to reopen a session they may be left out.
+        budget: see `icpe.Session`.
+        price: see `icpe.Session`.
+        max_queries: see `icpe.Session`.
+        confidence: see `icpe.Session`.
+        first_outcome: see `icpe.Session`.
+        query_mask: see `icpe.Session`.
+        seed: see `icpe.Session`.
+        on_alarm: see `icpe.Session`.
+        units: see `icpe.Session`.
+        names: see `icpe.Session`.
+
+    Raises:
+        SessionError: there is a session of this id with another artifact or request.
+        StorageError: the storage cannot be used now.
+        IcpeError: the arguments are refused as by `icpe.Session`.
+    """
+    artifact = _loaded(artifact)
+    storage = open_storage(storage)
+    asked = (error_prob, budget, price, max_queries, confidence)
+    goals = (error_prob, budget, price)
+    if id is not None:
+        events = tuple(storage.read(check_session_id(id)))
+        if events:
+            if goals != (None, None, None):
+                _check_request(events[0], Request(*asked), id)
+            return DurableSession(artifact, storage, id, events)
+    setup = Setup.of(
+        artifact,
+        None,
+        Request(*asked),
+        first_outcome=first_outcome,
+        query_mask=query_mask,
+        seed=seed,
+        on_alarm=on_alarm,
+        units=units,
+        names=names,
+    )
+    id = id or new_session_id()
+    engine = Engine(setup)
+    begun: Change = complete(engine.begin(), engine.live)
+    created = Draft(Kind.CREATED, creation(setup, artifact_hash(artifact), None))
+    events = numbered((created, *begun.drafts), 0, begun.state.status)
+    try:
+        storage.append(id, events)
+    except ConflictError:  # another process was quicker, which is as good
+        events = tuple(storage.read(id))
+        _check_request(events[0], setup.request, id)
+    return DurableSession(artifact, storage, id, events)
+
+
+def _loaded(artifact: Artifact | str | Path) -> Artifact:
+    if isinstance(artifact, Artifact):
+        return artifact
+    if not isinstance(artifact, str | os.PathLike):
+        raise InvalidParameterError(
+            "artifact must be a trained explorer, its file, or its name in the zoo; "
+            f"got {artifact!r}."
+        )
+    if isinstance(artifact, str) and artifact in zoo.names():
+        return zoo.load(artifact)
+    return Artifact.load(artifact)
+
+
+def _check_request(created: Event, request: Request, id: str) -> None:
+    found = Request(**created.body["request"])
+    if found != request:
+        raise SessionError(
+            f"Session {id!r} was created for {found}, not for {request}; leave the "
+            "request out, or choose another id."
+        )

@@ -1,0 +1,527 @@
+"""The rules of a session: what each event makes of its state.
+
+Rules are generators. Where one needs the explorer it yields a call and is sent what
+came of it, so that a session runs calls one by one (`complete`), and a service
+collects those of many sessions into one.
+"""
+
+import dataclasses
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+from icpe.artifact.certificate import Certificate
+from icpe.artifact.guard import Watch
+from icpe.core.episode import STOP, StopReason
+from icpe.core.errors import InvalidOutcomeError, SessionError
+from icpe.core.history import History
+from icpe.deploy.events import Draft, Event, Kind, Status, effective
+from icpe.deploy.reading import read_mask, read_outcome, read_query
+from icpe.deploy.setup import Setup
+from icpe.play.live import LiveEpisode, Turn, reason_of
+
+Result = TypeVar("Result")
+Call = Callable[[LiveEpisode], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Advance:
+    """The call to take in one outcome, which a service may batch."""
+
+    turn: Turn
+    query: int
+    outcome: Float[np.ndarray, "outcome"]
+    query_mask: Bool[np.ndarray, "queries"]
+    terminated: bool
+
+    def __call__(self, live: LiveEpisode) -> Turn:
+        return live.advance(
+            self.turn, self.query, self.outcome, self.query_mask, self.terminated
+        )
+
+
+Steps = Generator[Call, Any, Result]
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """One query that was made, and its outcome.
+
+    Attributes:
+        query: number of the query.
+        outcome: what was measured.
+        asked: whether it is a query that the session had asked for.
+        told: the number as the user told it, where units are the user's.
+    """
+
+    query: int
+    outcome: Float[np.ndarray, "outcome"]
+    asked: bool
+    told: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """Where a session stands. It never changes; every event makes another one.
+
+    Attributes:
+        turn: of the explorer, after all answers.
+        query: what the explorer would ask next; means nothing after the stop.
+        recommendation: the hypothesis it names now.
+        posterior: probability of each hypothesis, None if it has no belief.
+        mask: the queries that family or user allow now, skipped ones included.
+        history: all answers, first to last.
+        open_queries: asked and not answered, the oldest first.
+        skipped: queries that are not to be asked for again.
+        watch: of the guard.
+        lost: why a certificate no longer holds, in words.
+        stop_reason: why no more is asked.
+        closed: whether nothing more is taken.
+    """
+
+    turn: Turn
+    query: int
+    recommendation: int
+    posterior: Float[np.ndarray, "hypotheses"] | None
+    mask: Bool[np.ndarray, "queries"]
+    history: tuple[Answer, ...] = ()
+    open_queries: tuple[int, ...] = ()
+    skipped: frozenset[int] = frozenset()
+    watch: Watch | None = None
+    lost: str | None = None
+    stop_reason: StopReason = StopReason.RUNNING
+    closed: bool = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no more queries are to be made."""
+        return self.closed or self.stop_reason is not StopReason.RUNNING
+
+    @property
+    def status(self) -> Status:
+        """The same as one word."""
+        if self.closed:
+            return Status.CLOSED
+        return Status.STOPPED if self.stopped else Status.OPEN
+
+    @property
+    def alarm(self) -> str | None:
+        """What does not look like the family, in words."""
+        return None if self.watch is None else self.watch.alarm
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """What a call to a session makes: events to be kept, and the state after them."""
+
+    drafts: tuple[Draft, ...]
+    state: State
+
+
+def complete(steps: Steps[Result], live: LiveEpisode) -> Result:
+    """Runs the calls of a rule one by one."""
+    try:
+        call = next(steps)
+        while True:
+            call = steps.send(call(live))
+    except StopIteration as end:
+        return end.value
+
+
+class Engine:
+    """The rules of the sessions of one setup."""
+
+    def __init__(self, setup: Setup):
+        self.setup = setup
+        self.live = setup.live
+        self._spec, self._words = setup.family.spec, setup.words
+        self._cap = int(setup.player.operating_point.max_queries)
+
+    def certificate(self, state: State) -> Certificate | None:
+        """The certificate that still covers the session."""
+        held = state.lost is None and state.alarm is None
+        return self.setup.player.certificate if held else None
+
+    def certificate_lost(self, state: State) -> str | None:
+        """Why the certificate of the request no longer holds, if there was one."""
+        if self.setup.player.certificate is None:
+            return None
+        return state.lost or state.alarm
+
+    def begin(self) -> Steps[Change]:
+        """The state before the first query."""
+        setup = self.setup
+        mask, lost = self._mask_after((), setup.query_mask)
+        turn: Turn = yield lambda live: live.begin(setup.first_outcome, mask)
+        watch = None if setup.guard is None else setup.guard.start(self._spec)
+        state = State(**_seen(turn), mask=mask, watch=watch, lost=lost)
+        return self._stopping((), state, reason_of(turn))
+
+    def ask(self, state: State, count: int = 1) -> Steps[Change]:
+        """Has so many questions open, or as many as there are to ask."""
+        new: list[int] = []
+        while not state.stopped and len(state.open_queries) + len(new) < count:
+            query = yield from self._choose(state, (*state.open_queries, *new))
+            if query is None:
+                break
+            new.append(query)
+        if not new:
+            return Change((), state)
+        draft = Draft(Kind.ASKED, {"queries": new})
+        return Change((draft,), self._asked(state, new))
+
+    def tell(
+        self,
+        state: State,
+        query: Any,
+        outcome: Any,
+        terminated: bool = False,
+        query_mask: Any = None,
+    ) -> Steps[Change]:
+        """Takes in the outcome of a query; see `icpe.Session.tell`."""
+        number, asked = self._check_told(state, query)
+        told, reading = None, self.setup.reading
+        if reading is not None:
+            first = state.history[0].told if state.history else None
+            told = reading.number(outcome)
+            outcome = reading.outcome(told, first)
+        read = read_outcome(outcome, self._spec)
+        answer = Answer(number, read, asked, told)
+        history = (*state.history, answer)
+        mask, lost = self._mask_after(history, query_mask)
+        watch = state.watch
+        if watch is not None and state.posterior is not None:
+            watch = watch.after(state.posterior, number, read)
+        allowed = self._less_skipped(mask, state.skipped)
+        turn: Turn = yield Advance(state.turn, number, read, allowed, bool(terminated))
+        reasons = (
+            state.lost,
+            self._not_asked(state, answer),
+            self._out_of_order(state, answer),
+            lost,
+            self._ended(terminated),
+        )
+        still_open = list(state.open_queries) if asked and not terminated else []
+        if number in still_open:
+            still_open.remove(number)
+        after = dataclasses.replace(
+            state,
+            **_seen(turn),
+            mask=mask,
+            history=history,
+            open_queries=tuple(still_open),
+            watch=watch,
+            lost=next(filter(None, reasons), None),
+        )
+        body = {
+            "query": number,
+            "outcome": read.tolist(),
+            "told": told,
+            "terminated": bool(terminated),
+            "query_mask": None if query_mask is None else mask.tolist(),
+            "asked": asked,
+        }
+        drafts = (Draft(Kind.TOLD, body),)
+        if asked and number not in state.open_queries:
+            drafts = (Draft(Kind.ASKED, {"queries": [number]}), *drafts)
+        return self._stopping(drafts, after, reason_of(turn), state)
+
+    def skip(self, state: State, query: Any = None) -> Steps[Change]:
+        """Withdraws a question for good, so that another is asked in its place."""
+        self._check_open(state)
+        candidates = state.open_queries or (() if state.stopped else (state.query,))
+        if not candidates:
+            raise SessionError(
+                "There is no open question to skip; the session has "
+                f"stopped, because {state.stop_reason.sentence}."
+            )
+        number = candidates[0]
+        if query is not None:
+            number = self._number(query, np.ones_like(state.mask))
+            if number not in candidates:
+                names = ", ".join(map(str, candidates))
+                raise SessionError(
+                    f"query {number} is not open and cannot be skipped; open is "
+                    f"{names}."
+                )
+        skipped = state.skipped | {number}
+        still_open = list(state.open_queries)
+        if number in still_open:
+            still_open.remove(number)
+        name = self._words.query_name(number)
+        lost = state.lost or f"query {name} was skipped and another asked for"
+        after = dataclasses.replace(
+            state, skipped=skipped, open_queries=tuple(still_open), lost=lost
+        )
+        drafts = (Draft(Kind.SKIPPED, {"query": number}),)
+        if not state.open_queries:
+            drafts = (Draft(Kind.ASKED, {"queries": [number]}), *drafts)
+        if state.stopped:
+            return Change(drafts, after)
+        allowed = self._less_skipped(state.mask, skipped)
+        turn: Turn = yield lambda live: live.look_again(state.turn, allowed)
+        after = dataclasses.replace(after, **_seen(turn))
+        return self._stopping(drafts, after, reason_of(turn))
+
+    def undo(self, state: State, events: Sequence[Event]) -> Steps[Change]:
+        """Takes back the last answer or skip, and all that followed from it."""
+        self._check_open(state)
+        undoable = (Kind.TOLD, Kind.SKIPPED)
+        numbers = [it.number for it in effective(events) if it.kind in undoable]
+        if not numbers:
+            raise SessionError("There is nothing to undo; no answer has been told yet.")
+        before = [it for it in effective(events) if it.number < numbers[-1]]
+        restored = yield from self.rebuild(before)
+        after = dataclasses.replace(restored, lost=state.lost or _UNDONE)
+        return Change((Draft(Kind.UNDONE, {"event": numbers[-1]}),), after)
+
+    def close(self, state: State) -> Steps[Change]:
+        """Takes nothing more."""
+        yield from ()
+        self._check_open(state)
+        early = None if state.stopped else _CLOSED_EARLY
+        after = dataclasses.replace(
+            state, closed=True, open_queries=(), lost=state.lost or early
+        )
+        return Change((Draft(Kind.CLOSED, {}),), after)
+
+    def rebuild(self, events: Sequence[Event]) -> Steps[State]:
+        """The state after these events, whose first is that of the creation."""
+        kept = effective(events)
+        state = (yield from self.begin()).state
+        state = dataclasses.replace(state, stop_reason=_recorded(kept, 0))
+        state = yield from self.follow(state, kept[1:])
+        if any(it.kind is Kind.UNDONE for it in events):
+            state = dataclasses.replace(state, lost=state.lost or _UNDONE)
+        return state
+
+    def follow(self, state: State, events: Sequence[Event]) -> Steps[State]:
+        """The state after some more events, none of which undoes another.
+
+        Questions and stops are taken as they were recorded, whatever this machine
+        would compute.
+        """
+        for i, event in enumerate(events):
+            before = state.stop_reason
+            state = yield from self._again(state, event)
+            if event.kind in (Kind.TOLD, Kind.SKIPPED):
+                found = _recorded(events, i) if before is _RUNNING else before
+                state = dataclasses.replace(state, stop_reason=found)
+        return state
+
+    def _again(self, state: State, event: Event) -> Steps[State]:
+        body = event.body
+        if event.kind is Kind.ASKED:
+            return self._asked(state, body["queries"])
+        if event.kind is Kind.TOLD:
+            change = yield from self.tell(
+                state,
+                body["query"],
+                body["outcome"] if body.get("told") is None else body["told"],
+                body["terminated"],
+                body["query_mask"],
+            )
+            return change.state
+        if event.kind is Kind.SKIPPED:
+            return (yield from self.skip(state, body["query"])).state
+        if event.kind is Kind.CLOSED:
+            return (yield from self.close(state)).state
+        return state
+
+    def _choose(self, state: State, open_queries: tuple[int, ...]) -> Steps[int | None]:
+        """The next question beside the open ones, None if there is none to ask."""
+        if not open_queries:
+            return state.query
+        if len(state.history) + len(open_queries) >= self._cap:
+            return None
+        allowed = np.array(state.turn.allowed)
+        others = allowed.copy()
+        others[list(open_queries)] = False
+        # What is open is asked a second time only if nothing else is worth asking.
+        for mask in (others,) if self._spec.ask_once else (others, allowed):
+            if mask.any():
+                query: int = yield self._another(state, mask, len(open_queries))
+                if query != STOP:
+                    return query
+        return None
+
+    def _another(self, state: State, mask: np.ndarray, number_open: int) -> Call:
+        return lambda live: live.another(state.turn, mask, number_open)
+
+    def _asked(self, state: State, new: Sequence[int]) -> State:
+        open_queries = (*state.open_queries, *new)
+        lost = state.lost
+        if len(open_queries) > 1 and lost is None:
+            first, second = map(self._words.query_name, open_queries[:2])
+            lost = (
+                f"query {second} was asked for while {first} was open, so it was "
+                "chosen without that answer"
+            )
+        return dataclasses.replace(state, open_queries=open_queries, lost=lost)
+
+    def _check_open(self, state: State) -> None:
+        if state.closed:
+            raise SessionError("The session is closed; start a new session.")
+
+    def _check_told(self, state: State, query: Any) -> tuple[int, bool]:
+        """The query, and whether it had been asked for."""
+        self._check_open(state)
+        if state.stopped and not state.open_queries:
+            raise SessionError(
+                f"The session has stopped, because {state.stop_reason.sentence}; start "
+                "a new session."
+            )
+        allowed = np.array(state.mask)
+        if state.turn.asked is not None:
+            allowed &= ~np.asarray(state.turn.asked)
+        number = self._number(query, allowed)
+        asked = number in state.open_queries
+        if state.stopped and not asked:
+            names = ", ".join(map(str, state.open_queries))
+            raise SessionError(
+                f"The session has stopped, because {state.stop_reason.sentence}; only "
+                f"answers to its open queries are still taken: {names}."
+            )
+        if len(state.history) >= self._cap:
+            raise SessionError(
+                f"The session has had all of its {self._cap} answers; start a new "
+                "session."
+            )
+        return number, asked or (not state.open_queries and number == state.query)
+
+    def _number(self, query: Any, allowed: Bool[np.ndarray, "queries"]) -> int:
+        """The query that a number or a name is about."""
+        if isinstance(query, str) and query in self._words.query_names:
+            query = self._words.query_names.index(query)
+        return read_query(query, self._words, allowed)
+
+    def _mask_after(
+        self, history: tuple[Answer, ...], given: Any
+    ) -> tuple[Bool[np.ndarray, "queries"], str | None]:
+        """What is allowed next, and why that voids a certificate, if it does.
+
+        It is as the user says, else as the family knows.
+        """
+        known = every = np.ones(self._spec.num_queries, bool)
+        if self._spec.masks_queries:
+            known = self.setup.family.query_mask(
+                jnp.asarray(self.setup.first_outcome), self._as_history(history)
+            )
+        if given is None and known is None:
+            raise InvalidOutcomeError(
+                "query_mask is missing: some queries of this family are forbidden at "
+                "times, and only you know which; give one truth value for each query."
+            )
+        if given is None:
+            return np.asarray(known), None
+        mask = read_mask(given, every)
+        if known is None or np.array_equal(mask, self._reachable(known, history)):
+            return mask, None
+        if np.array_equal(mask, known):
+            return mask, None
+        return mask, "query_mask is not what the family allows after these answers"
+
+    def _reachable(self, known, history: tuple[Answer, ...]) -> np.ndarray:
+        """What the family allows, less what was made where each is made once."""
+        known = np.array(known)
+        if self._spec.ask_once:
+            known[[answer.query for answer in history]] = False
+        return known
+
+    def _less_skipped(
+        self, mask: Bool[np.ndarray, "queries"], skipped: frozenset[int]
+    ) -> Bool[np.ndarray, "queries"]:
+        if not skipped:
+            return mask
+        left = np.array(mask)
+        left[sorted(skipped)] = False
+        return left
+
+    def _not_asked(self, state: State, answer: Answer) -> str | None:
+        if answer.asked:
+            return None
+        name = self._words.query_name
+        expected = (state.open_queries or (state.query,))[0]
+        return (
+            f"query {name(answer.query)} was answered where {name(expected)} had "
+            "been asked for"
+        )
+
+    def _out_of_order(self, state: State, answer: Answer) -> str | None:
+        if not state.open_queries or state.open_queries[0] == answer.query:
+            return None
+        first = self._words.query_name(state.open_queries[0])
+        return (
+            f"query {self._words.query_name(answer.query)} was answered before "
+            f"{first}, which had been asked for earlier"
+        )
+
+    def _ended(self, terminated: bool) -> str | None:
+        if not terminated or self._spec.may_end is not False:
+            return None
+        return "the task was said to have ended, which tasks of this family never do"
+
+    def _as_history(self, answers: tuple[Answer, ...]) -> History:
+        outcomes = [self.setup.first_outcome, *(it.outcome for it in answers)]
+        return History(
+            queries=jnp.asarray([answer.query for answer in answers], jnp.int32),
+            outcomes=jnp.asarray(np.stack(outcomes)),
+            length=jnp.asarray(len(answers), jnp.int32),
+        )
+
+    def _stopping(
+        self,
+        drafts: tuple[Draft, ...],
+        after: State,
+        reason: StopReason,
+        before: State | None = None,
+    ) -> Change:
+        """A change with the alarm and the stop that it brings."""
+        new_alarm = after.alarm is not None and (before is None or not before.alarm)
+        if new_alarm:
+            drafts = (*drafts, Draft(Kind.ALARMED, {"reason": after.alarm}))
+        if before is not None and before.stopped:
+            return Change(drafts, after)
+        alarmed = after.alarm is not None and self.setup.on_alarm == "stop"
+        if reason is _RUNNING and alarmed:
+            reason = StopReason.ALARM
+        after = dataclasses.replace(after, stop_reason=reason)
+        if reason is not _RUNNING:
+            body = {
+                "reason": reason.name.lower(),
+                "recommendation": after.recommendation,
+            }
+            drafts = (*drafts, Draft(Kind.STOPPED, body))
+        return Change(drafts, after)
+
+
+_RUNNING = StopReason.RUNNING
+_UNDONE = "an answer or a skip was undone"
+_CLOSED_EARLY = "the session was closed before it had stopped"
+
+
+def _recorded(events: Sequence[Event], i: int) -> StopReason:
+    """Whether the session stopped with event i, as was recorded."""
+    for event in events[i + 1 :]:
+        if event.kind is Kind.STOPPED:
+            return StopReason[event.body["reason"].upper()]
+        if event.kind is not Kind.ALARMED:
+            break
+    return _RUNNING
+
+
+def _seen(turn: Turn) -> dict[str, Any]:
+    """The fields of a state that a turn decides."""
+    query, recommendation, posterior = jax.device_get(
+        (turn.query, turn.recommendation, turn.posterior)
+    )
+    return {
+        "turn": turn,
+        "query": int(query),
+        "recommendation": int(recommendation),
+        "posterior": posterior,
+    }

@@ -1,1 +1,0 @@
-"""Data, simulators and clusters of other makers."""

@@ -1,0 +1,136 @@
+"""The app: everything a worker holds, and the routes in front of it."""
+
+import contextlib
+import dataclasses
+import importlib.metadata
+from collections.abc import AsyncIterator, Sequence
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from icpe.core.errors import (
+    ConflictError,
+    IcpeError,
+    InvalidOutcomeError,
+    SessionError,
+    StorageError,
+    UnknownNameError,
+)
+from icpe.deploy.storage import AbstractStorage, open_storage
+from icpe.service import admin_routes, model_routes, session_routes, status_routes
+from icpe.service.access import Access
+from icpe.service.batcher import Batcher
+from icpe.service.guardrails import Guardrails, log
+from icpe.service.metrics import Metrics
+from icpe.service.models import Models
+from icpe.service.sessions import Sessions
+from icpe.service.settings import Settings
+from icpe.service.writer import Writer
+
+
+@dataclasses.dataclass(frozen=True)
+class Service:
+    """What the routes of a worker share, as `request.app.state.service`."""
+
+    settings: Settings
+    storage: AbstractStorage
+    models: Models
+    sessions: Sessions
+    access: Access
+    metrics: Metrics
+
+
+def create_app(settings: Settings, storage: AbstractStorage | None = None) -> FastAPI:
+    """The app of one worker.
+
+    Args:
+        settings: how it runs.
+        storage: where sessions are; opened by the settings if None.
+    """
+    metrics = Metrics()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        place = open_storage(settings.storage) if storage is None else storage
+        batcher = Batcher(settings.gather_seconds, metrics.model_calls.observe)
+        writer = Writer(place, metrics.commits.observe)
+        models = Models(settings.models_folder)
+        sessions = Sessions(place, models, batcher, writer, settings.cache_bytes)
+        access = Access(place, settings.open, settings.rate)
+        app.state.service = Service(settings, place, models, sessions, access, metrics)
+        yield
+        batcher.close()
+        writer.close()
+        sessions.close()
+        if storage is None:
+            place.close()
+
+    app = FastAPI(
+        title="icpe",
+        version=importlib.metadata.version("icpe"),
+        description="Sessions of explorers that ask, stop and answer.",
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    for routes in (status_routes, model_routes, session_routes, admin_routes):
+        app.include_router(routes.router)
+    app.add_exception_handler(IcpeError, _refused)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(HTTPException, _stopped)
+    app.add_exception_handler(Exception, _failed)
+    app.add_middleware(Guardrails, settings=settings, metrics=metrics)
+    return app
+
+
+def app_from_environment() -> FastAPI:
+    """The app with the settings that `icpe serve` left for its workers."""
+    return create_app(Settings.imported())
+
+
+def status_of(error: IcpeError) -> int:
+    """The HTTP status that tells a client what kind of error it is."""
+    if isinstance(error, StorageError):
+        return 503
+    if isinstance(error, UnknownNameError):
+        return 404
+    if isinstance(error, ConflictError | SessionError):
+        return 422 if isinstance(error, InvalidOutcomeError) else 409
+    return 422
+
+
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, IcpeError)
+    status = status_of(error)
+    headers = {"Retry-After": "1"} if status == 503 else None
+    if status == 503:
+        log(problem=str(error))
+    return _problem(status, " ".join(str(error).split()), headers)
+
+
+async def _malformed(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    return _problem(422, "; ".join(map(_sentence, error.errors()[:3])) + ".")
+
+
+async def _stopped(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return _problem(error.status_code, str(error.detail), error.headers)
+
+
+async def _failed(request: Request, error: Exception) -> JSONResponse:
+    return _problem(500, "Something went wrong here; the log of the service says what.")
+
+
+def _problem(status: int, sentence: str, headers=None) -> JSONResponse:
+    return JSONResponse({"detail": sentence}, status, headers)
+
+
+def _sentence(problem: dict) -> str:
+    """One problem of a request, without what was sent."""
+    place: Sequence[str | int] = problem.get("loc", ())
+    named = ".".join(str(it) for it in place[1:]) or str(place[0] if place else "body")
+    return f"{named[:100]}: {str(problem.get('msg', 'malformed'))[:200]}"

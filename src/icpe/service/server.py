@@ -1,0 +1,61 @@
+"""Runs the app: worker processes behind one socket, watched and stopped with care."""
+
+import os
+import shutil
+import tempfile
+from typing import Any
+
+from icpe.core import signals
+from icpe.core.errors import InvalidParameterError
+from icpe.service.settings import Settings
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_GRACEFUL_SECONDS = 20
+_WORKER_START_SECONDS = 120
+_APP = "icpe.service.app:app_from_environment"
+
+
+def check_address(host: str, open_to_all: bool) -> None:
+    """Raises one sentence where strangers could use a service without tokens."""
+    if open_to_all and host not in LOOPBACK:
+        raise InvalidParameterError(
+            f"--open lets everybody in, so --host must be one of {', '.join(LOOPBACK)}"
+            f"; got {host}. Leave --open out and make tokens with icpe token create."
+        )
+
+
+def run_server(settings: Settings, host: str, port: int, workers: int) -> None:
+    """Serves until a signal asks to stop; requests in flight are finished first.
+
+    Workers that die are replaced.
+    """
+    import uvicorn
+
+    from icpe.service.slow_clients import PatientProtocol
+
+    check_address(host, settings.open)
+    settings.export()
+    metrics = tempfile.mkdtemp(prefix="icpe-metrics-")
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics
+    options: dict[str, Any] = {
+        "factory": True,
+        "host": host,
+        "port": port,
+        "workers": workers,
+        "http": PatientProtocol,
+        "ws": "none",
+        "lifespan": "on",
+        "access_log": False,
+        "log_level": "warning",
+        "server_header": False,
+        "proxy_headers": False,
+        "backlog": 1024,
+        "timeout_keep_alive": 30,
+        "timeout_graceful_shutdown": _GRACEFUL_SECONDS,
+        "timeout_worker_healthcheck": _WORKER_START_SECONDS,
+    }
+    try:
+        with signals.handed_over():
+            uvicorn.run(_APP, **options)
+    finally:
+        shutil.rmtree(metrics, ignore_errors=True)

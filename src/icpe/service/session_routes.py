@@ -1,0 +1,211 @@
+"""Sessions: create, ask, tell, skip, undo, close, look, export."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import JSONResponse
+
+from icpe.core.errors import SessionError
+from icpe.deploy.engine import Change, Steps
+from icpe.deploy.events import Kind, Status
+from icpe.deploy.repeats import Repeatable
+from icpe.service import schemas
+from icpe.service.access import require
+from icpe.service.documented import answers
+from icpe.service.model_routes import goal_of, start_of
+from icpe.service.sessions import Entry, Rule
+from icpe.service.views import session_view, summary_view
+
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=schemas.SessionView,
+    responses=answers(404, 409),
+    dependencies=[require("run")],
+)
+async def create_session(request: Request, given: schemas.NewSession) -> Any:
+    """Starts a session. With a token, the same session again if it was started."""
+    entry = await request.app.state.service.sessions.create(
+        given.model,
+        goal_of(given),
+        id=given.id,
+        token=given.token,
+        **start_of(given),
+    )
+    return _shown(request, entry, 201)
+
+
+@router.get(
+    "",
+    response_model=schemas.SessionList,
+    responses=answers(),
+    dependencies=[require("read")],
+)
+async def list_sessions(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[
+        str | None, Query(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+    ] = None,
+    status: Status | None = None,
+) -> Any:
+    """Sessions, the latest first."""
+    sessions = request.app.state.service.sessions
+    found = await sessions.list(limit, before, status)
+    last = found[-1].id if len(found) == limit else None
+    return JSONResponse(
+        {"sessions": [summary_view(it) for it in found], "before": last}
+    )
+
+
+@router.get(
+    "/{id}",
+    response_model=schemas.SessionView,
+    responses=answers(404, 409),
+    dependencies=[require("read")],
+)
+async def show_session(request: Request, id: Id) -> Any:
+    """Where a session stands."""
+    return _shown(request, await request.app.state.service.sessions.read(id))
+
+
+@router.get(
+    "/{id}/history",
+    response_model=schemas.EventList,
+    responses=answers(404, 409),
+    dependencies=[require("read")],
+)
+async def show_history(request: Request, id: Id) -> Any:
+    """Everything that happened in a session, first to last."""
+    entry = await request.app.state.service.sessions.read(id)
+    return JSONResponse({"id": id, "events": [it.to_dict() for it in entry.events]})
+
+
+@router.post(
+    "/{id}/ask",
+    response_model=schemas.SessionView,
+    responses=answers(404, 409),
+    dependencies=[require("run")],
+)
+async def ask(request: Request, id: Id, given: schemas.Ask | None = None) -> Any:
+    """Has so many questions open; those that are open already stay."""
+    given = given or schemas.Ask()
+    return await _changed(
+        request,
+        id,
+        lambda entry: entry.engine.ask(entry.state, given.count),
+        Repeatable(),
+        given.at,
+    )
+
+
+@router.post(
+    "/{id}/tell",
+    response_model=schemas.SessionView,
+    responses=answers(404, 409),
+    dependencies=[require("run")],
+)
+async def tell(request: Request, id: Id, given: schemas.Tell) -> Any:
+    """Takes in an answer, which is durable when this returns."""
+
+    def rule(entry: Entry) -> Steps[Change]:
+        if not given.unasked:
+            _check_open(entry, given.query)
+        change = yield from entry.engine.tell(
+            entry.state,
+            given.query,
+            given.outcome,
+            given.terminated,
+            given.query_mask,
+        )
+        if not given.ask:
+            return change
+        more = yield from entry.engine.ask(change.state, given.ask)
+        return Change((*change.drafts, *more.drafts), more.state)
+
+    content = {"query": given.query, "outcome": given.outcome}
+    repeatable = Repeatable(given.token, Kind.TOLD, content)
+    return await _changed(request, id, rule, repeatable, given.at)
+
+
+@router.post(
+    "/{id}/skip",
+    response_model=schemas.SessionView,
+    responses=answers(404, 409),
+    dependencies=[require("run")],
+)
+async def skip(request: Request, id: Id, given: schemas.Skip | None = None) -> Any:
+    """Withdraws an open question for good, the oldest if none is named."""
+    given = given or schemas.Skip()
+    return await _changed(
+        request,
+        id,
+        lambda entry: entry.engine.skip(entry.state, given.query),
+        Repeatable(given.token, Kind.SKIPPED, {"query": given.query}),
+        given.at,
+    )
+
+
+@router.post(
+    "/{id}/undo",
+    response_model=schemas.SessionView,
+    responses=answers(404, 409),
+    dependencies=[require("run")],
+)
+async def undo(request: Request, id: Id, given: schemas.Undo | None = None) -> Any:
+    """Takes back the last answer or skip. The history keeps it."""
+    given = given or schemas.Undo()
+    return await _changed(
+        request,
+        id,
+        lambda entry: entry.engine.undo(entry.state, entry.events),
+        Repeatable(given.token, Kind.UNDONE),
+        given.at,
+    )
+
+
+@router.post(
+    "/{id}/close",
+    response_model=schemas.SessionView,
+    responses=answers(404, 409),
+    dependencies=[require("run")],
+)
+async def close(request: Request, id: Id, given: schemas.Close | None = None) -> Any:
+    """Takes nothing more."""
+    given = given or schemas.Close()
+    return await _changed(
+        request,
+        id,
+        lambda entry: entry.engine.close(entry.state),
+        Repeatable(given.token, Kind.CLOSED),
+        given.at,
+    )
+
+
+async def _changed(
+    request: Request, id: str, rule: Rule, repeatable: Repeatable, at: int | None
+) -> JSONResponse:
+    service = request.app.state.service
+    entry = await service.sessions.change(id, rule, repeatable, at)
+    return _shown(request, entry)
+
+
+def _shown(request: Request, entry: Entry, status: int = 200) -> JSONResponse:
+    return JSONResponse(session_view(entry), status)
+
+
+def _check_open(entry: Entry, query: int) -> None:
+    state = entry.state
+    if state.stopped and not state.open_queries:
+        return  # which the rules complain about
+    expected = state.open_queries or (state.query,)
+    if query not in expected:
+        names = ", ".join(map(str, expected))
+        raise SessionError(
+            f"query {query} is not open, so this answer may be one that was told "
+            f"before; open is {names}. To tell it all the same, say unasked."
+        )
