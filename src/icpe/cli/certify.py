@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import tyro
 
+from icpe.cli.options import Where
+
 _NOT_CERTIFIED = 1
 _NUM_WORST = 5
 
@@ -45,12 +47,14 @@ class Args:
     Where the file has one certificate, --error-prob and --budget may be left out."""
     json: bool = False
     """Print one line of JSON."""
+    where: tyro.conf.OmitArgPrefixes[Where] = dataclasses.field(default_factory=Where)
 
 
 def run(args: Args) -> int:
     """Certifies and writes back, or verifies."""
     from icpe.artifact import Artifact
     from icpe.cli.artifact_files import changeable_file, readable_file
+    from icpe.cli.engines import spread
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.core.files import check_writable
@@ -61,12 +65,14 @@ def run(args: Args) -> int:
     if args.verify:
         artifact = Artifact.load(readable_file(args.file))
         keep_compiled_programs()
-        return _verify(args, artifact)
+        with spread(args.where.engine, args.where.address):
+            return _verify(args, artifact)
     path = changeable_file(args.file)
     check_writable(path)
     # The number of the attempt follows from what the file has, so nobody else may
     # add to it before this one is written.
-    with locked(path, "icpe certify"):
+    engine = spread(args.where.engine, args.where.address)
+    with locked(path, "icpe certify"), engine:
         artifact = Artifact.load(path)
         keep_compiled_programs()
         return _certify(args, artifact, path)

@@ -11,6 +11,7 @@ from icpe.cli.options import (
     Goal,
     Seed,
     Settings,
+    Where,
     check_seed,
 )
 
@@ -46,11 +47,13 @@ class Args:
     """Draw accuracy against queries to FILE (.svg, .png or .pdf)."""
     json: bool = False
     """Print one line of JSON: an object, or a list if there are several explorers."""
+    where: tyro.conf.OmitArgPrefixes[Where] = dataclasses.field(default_factory=Where)
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
 def run(args: Args) -> int:
     """Measures and prints."""
+    from icpe.cli.engines import spread
     from icpe.cli.explorers import resolve
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json, progress_meter
@@ -62,14 +65,15 @@ def run(args: Args) -> int:
     if args.plot is not None:
         check_plot_path(args.plot)
     keep_compiled_programs()
-    reports = evaluate(
-        cast.explorers,
-        cast.family,
-        **dataclasses.asdict(args.goal),
-        episodes=args.episodes,
-        seed=args.seed,
-        progress=progress_meter(),
-    )
+    with spread(args.where.engine, args.where.address):
+        reports = evaluate(
+            cast.explorers,
+            cast.family,
+            **dataclasses.asdict(args.goal),
+            episodes=args.episodes,
+            seed=args.seed,
+            progress=progress_meter(),
+        )
     if args.plot is not None:
         curves = _curves(args, cast, reports)
         save_figure(comparison_figure(reports, curves), args.plot)

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -25,6 +25,19 @@ def check_seed(seed: int) -> None:
 
 def _optional(metavar: str) -> Any:
     return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
+
+
+@dataclasses.dataclass(frozen=True)
+class Where:
+    """Where the work is done."""
+
+    engine: Annotated[Literal["local", "ray"], tyro.conf.arg(metavar="local|ray")] = (
+        "local"
+    )
+    """Do the work here, or on a Ray cluster; results are the same to the bit."""
+    address: Annotated[str | None, _optional("ADDRESS")] = None
+    """With --engine ray: address of the cluster, or auto; one of this machine if left
+    out."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from icpe.cli.options import Where
 from icpe.core import signals
 from icpe.core.errors import InvalidParameterError, UnknownNameError
 
@@ -48,6 +49,11 @@ class Args:
         tyro.conf.arg(metavar="cpu|gpu", help_behavior_hint=""),
     ] = None
     """run: settings of trainings; by what there is."""
+    where: tyro.conf.OmitArgPrefixes[Where] = dataclasses.field(default_factory=Where)
+    cpus: Annotated[float, tyro.conf.arg(metavar="N")] = 1.0
+    """run, ray: CPUs that a cell holds."""
+    gpus: Annotated[float, tyro.conf.arg(metavar="N")] = 0.0
+    """run, ray: GPUs that a cell holds; 0.25 lets four share one."""
     out: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = Path("results")
     """Where results are kept."""
     also: Annotated[
@@ -121,6 +127,7 @@ def _list(args: Args) -> int:
 def _run(args: Args, studies) -> int:
     import time
 
+    from icpe.cli.engines import make_engine
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import print_json, progress_meter
     from icpe.studies.durations import parse_duration
@@ -135,6 +142,9 @@ def _run(args: Args, studies) -> int:
         )
     deadline = time.monotonic() + parse_duration(args.time_limit or "inf")
     keep_compiled_programs()
+    engine = make_engine(
+        args.where.engine, args.where.address, cpus=args.cpus, gpus=args.gpus
+    )
     outcomes = {}
     try:
         for study in studies:
@@ -147,6 +157,7 @@ def _run(args: Args, studies) -> int:
                 machine=args.preset,
                 progress=progress_meter(),
                 say=lambda sentence: print(sentence, file=sys.stderr, flush=True),
+                engine=engine,
             )
     except KeyboardInterrupt:
         print(

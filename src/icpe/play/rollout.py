@@ -1,5 +1,6 @@
 """Run any explorer on a batch of tasks as one compiled program."""
 
+import functools as ft
 import math
 from collections.abc import Iterator
 
@@ -12,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from icpe.core.arrays import PRNGKey, PyTree
 from icpe.core.checks import check_num_episodes
+from icpe.core.engine import LocalEngine, chosen_engine, in_order
 from icpe.core.episode import STOP
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
@@ -165,18 +167,29 @@ def rollout_chunks(
     family = family.with_data()
     size = chunk_size or default_chunk_size(explorer, family, operating_point)
     size = min(size, num_episodes)
-    for first in range(0, num_episodes, size):
-        chunk = _rollout_chunk(
-            explorer,
-            family,
-            operating_point,
-            key,
-            jnp.asarray(start + first, jnp.int32),
-            size,
-            keep_posterior,
-        )
-        kept = min(size, num_episodes - first)
-        yield jax.tree.map(lambda leaf, kept=kept: np.asarray(leaf)[:kept], chunk)
+    given = (explorer, family, operating_point, jr.key_data(key))
+    work = ft.partial(_played, given, size, keep_posterior)
+    firsts = range(0, num_episodes, size)
+    engine = chosen_engine() or LocalEngine()
+    for number, chunk in enumerate(in_order(engine, work, [start + i for i in firsts])):
+        kept = min(size, num_episodes - firsts[number])
+        yield jax.tree.map(lambda leaf, kept=kept: leaf[:kept], chunk)
+
+
+def _played(given: tuple, size: int, keep_posterior: bool, first: int) -> Transcript:
+    """One chunk as numpy arrays; it may be played on another machine."""
+    explorer, family, operating_point, key_data = given
+    key = jr.wrap_key_data(key_data)
+    chunk = _rollout_chunk(
+        explorer,
+        family,
+        operating_point,
+        key,
+        jnp.asarray(first, jnp.int32),
+        size,
+        keep_posterior,
+    )
+    return jax.tree.map(np.asarray, chunk)
 
 
 def run_episodes(

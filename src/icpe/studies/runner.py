@@ -6,26 +6,23 @@ package's core: `python -m icpe.studies.runner NAME --out FOLDER`.
 
 import argparse
 import dataclasses
-import datetime
 import fnmatch
+import functools as ft
 import json
 import math
-import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from icpe.artifact import provenance
+from icpe.core.engine import AbstractEngine, LocalEngine
 from icpe.core.errors import IcpeError, InvalidParameterError, UnknownNameError
 from icpe.core.files import check_folder, replacing
 from icpe.core.progress import AbstractProgress, LineProgress
 from icpe.learn.recipe import Machine
 from icpe.studies.durations import parse_duration
-from icpe.studies.models import Bench, OutOfTimeError
+from icpe.studies.jobs import Place, run_cells, sharing_models
 from icpe.studies.study import Cell, Study
 
 MODELS = "models"
@@ -86,12 +83,14 @@ def run_study(
     machine: Machine | None = None,
     progress: AbstractProgress | None = None,
     say: Callable[[str], None] = lambda sentence: None,
+    engine: AbstractEngine | None = None,
 ) -> Outcome:
     """Runs the chosen cells that have no result yet, one after the other.
 
     Each result is written, whole, as soon as it is there, so that whatever ends the run
     costs at most the cell in flight; of a training a checkpoint is kept. A cell that
-    fails is reported and the others go on.
+    fails is reported and the others go on. With an engine many run at a time, those
+    that share a trained explorer together; results are written here all the same.
 
     Args:
         study: the study.
@@ -100,8 +99,9 @@ def run_study(
         also: another folder whose results count as done.
         time_limit: seconds after which no cell begins and a training stops.
         machine: whose presets are used in training; chosen by the device if None.
-        progress: notified of trainings and evaluations.
-        say: hears a sentence about every cell.
+        progress: notified of trainings and evaluations that run here.
+        say: is told a sentence about every cell.
+        engine: where cells are run; here if None.
 
     Raises:
         UnknownNameError: the selection fits no cell.
@@ -109,33 +109,33 @@ def run_study(
         DataError: a result that is already there is damaged.
     """
     cells = (selection or Selection()).of(study)
-    deadline = time.monotonic() + time_limit
-    bench = Bench(out / MODELS, machine, deadline, progress)
-    done, skipped, failed, left = [], [], [], []
-    for number, cell in enumerate(cells, 1):
-        label = f"{study.name} {number}/{len(cells)} {cell.name}"
-        if any(study.record(cell, folder) for folder in (out, also) if folder):
-            skipped.append(cell.name)
-            continue
-        if time.monotonic() >= deadline:
-            left.append(cell.name)
-            continue
+    folders = [folder for folder in (out, also) if folder]
+    known = [any(study.record(it, folder) for folder in folders) for it in cells]
+    skipped = [
+        cell.name for cell, is_known in zip(cells, known, strict=True) if is_known
+    ]
+    todo = [cell for cell, is_known in zip(cells, known, strict=True) if not is_known]
+    if todo:
         _check_out(out)
-        say(f"{label} ...")
-        start = time.monotonic()
-        try:
-            result = cell.measure.run(bench, cell.seed or 0)
-        except OutOfTimeError as error:
-            left.append(cell.name)
-            say(f"{label}: {error}")
-        except Exception as error:  # one bad cell must not cost the others
-            failed.append((cell.name, _sentence(error)))
-            say(f"{label} failed: {_sentence(error)}")
-        else:
-            seconds = time.monotonic() - start
-            _write(study, cell, out, result, seconds)
-            done.append(cell.name)
-            say(f"{label}: done in {seconds:.1f} s")
+    jobs: list[tuple[Cell, ...]] = [(cell,) for cell in todo]
+    place = Place(
+        study.name, out.absolute() / MODELS, machine, time.time() + time_limit
+    )
+    work = ft.partial(run_cells, place, progress=progress, say=say)
+    if engine is not None:
+        jobs, work = sharing_models(todo), ft.partial(run_cells, place)
+    done, failed, left = [], [], []
+    for number, ended in (engine or LocalEngine()).run(work, jobs):
+        for cell, came in zip(jobs[number], ended, strict=True):
+            if came.record is not None:
+                _write(study, cell, out, came.record)
+                done.append(cell.name)
+            elif came.failure is not None:
+                failed.append((cell.name, came.failure))
+            else:
+                left.append(cell.name)
+            count = len(done) + len(failed) + len(left)
+            say(f"{study.name} {count}/{len(todo)} {cell.name}{came.sentence}")
     return Outcome(tuple(done), tuple(skipped), tuple(failed), tuple(left))
 
 
@@ -149,30 +149,11 @@ def _check_out(out: Path) -> None:
         ) from error
 
 
-def _write(
-    study: Study, cell: Cell, out: Path, result: dict[str, Any], seconds: float
-) -> None:
-    record = {
-        "study": study.name,
-        "cell": cell.name,
-        "key": cell.key,
-        "configuration": cell.configuration(),
-        "seeds": {"training": cell.seed, "episodes": cell.seed or 0},
-        "result": result,
-        **provenance(python=platform.python_version(), numpy=np.__version__),
-        "seconds": round(seconds, 1),
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-    }
+def _write(study: Study, cell: Cell, out: Path, record: dict[str, Any]) -> None:
     path = study.path(cell, out)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(record, allow_nan=False) + "\n")
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, IcpeError):
-        return str(error)
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 def summary(outcome: Outcome) -> str:

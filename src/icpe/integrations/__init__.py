@@ -1,0 +1,1 @@
+"""Data, simulators and clusters of other makers."""
