@@ -4,7 +4,6 @@ import dataclasses
 import math
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax.random as jr
@@ -17,6 +16,8 @@ from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.likelihood import belief_for
 from icpe.core.progress import AbstractProgress
+from icpe.core.training_paths import checkpoint_path as checkpoint_path
+from icpe.core.training_paths import metrics_path as metrics_path
 from icpe.evaluate.against_rule import best_rule, gain_over_rule
 from icpe.evaluate.benchmark import evaluate
 from icpe.evaluate.calibrate import calibrate
@@ -347,13 +348,3 @@ def _evaluated(
         progress=progress,
     )
     return dataclasses.replace(artifact, evaluation=report.to_dict())
-
-
-def checkpoint_path(out: Path) -> Path:
-    """Where the checkpoints of a training that ends in `out` are kept."""
-    return out.with_name(out.name + ".checkpoint")
-
-
-def metrics_path(out: Path) -> Path:
-    """Where the metrics of a training that ends in `out` are kept."""
-    return out.with_name(out.name + ".metrics.jsonl")

@@ -97,6 +97,42 @@ QUICK = (
     (2, "show nothing"),
     (2, "tarin"),
     (2, "evaluate --eror-prob 0.1"),
+    (0, "evaluate --help"),
+    (0, "train gaussian-bandit --help"),
+    (0, "completion bash"),
+    (0, "__complete show bin"),
+    (2, "evaluate nobody --error-prob 0.1"),
+    (2, "evaluate uniform --error-prob 0.1"),
+    (2, "evaluate uniform --family gausian-bandit --error-prob 0.1"),
+    (2, "evaluate uniform --family gaussian-bandit --family.num-arm 4 --budget 4"),
+    (2, "evaluate uniform --family gaussian-bandit --family.num-arms x --budget 4"),
+    (2, "evaluate binary-search-8 --error-prob 2"),
+    (2, "evaluate binary-search-8"),
+    (2, "evaluate binary-search-8 --error-prob 0.1 --episodes 0"),
+    (2, "evaluate binary-search-8 --error-prob 0.1 --plot figure.doc"),
+    (2, "evaluate top-two:treshold=1 --family gaussian-bandit --budget 3"),
+    (2, "evaluate no/such/file.safetensors --error-prob 0.1"),
+    (2, "compare uniform uniform"),
+    (2, "play binary-search-8 --human --json"),
+    (2, "play binary-search-8 --budget 3 --price 0.1"),
+    (2, "bounds chess"),
+    (2, "bounds binary-search --error-prob 0"),
+    (2, "bounds gaussian-bandit --means 1"),
+    (2, "certify binary-search-8 --error-prob 0.1"),
+    (2, "certify missing.safetensors --error-prob 0.1"),
+    (2, "certify binary-search-8 --verify --error-prob 7"),
+    (2, "calibrate binary-search-8"),
+    (2, "regret nobody"),
+    (2, "train chess --out x.safetensors"),
+    (2, "train binary-search --out x.safetensors --train.width x"),
+    (2, "train binary-search --out x.safetensors --train.with 4"),
+    (2, "train binary-search --out x.safetensors --resume"),
+    (2, "train binary-search --out no/such/x.safetensors"),
+    (2, "train binary-search --out x.safetensors --time-limit soon"),
+    (2, "zoo nobody"),
+    (2, "rule chess --out x.safetensors"),
+    (2, "evaluate binary-search-8 --error-prob 0.1 --engine rya"),
+    (2, "study walk"),
 )
 SCRIPT = """
 import contextlib, io, sys
@@ -112,7 +148,7 @@ for line in sys.argv[1:]:
 """
 
 
-def test_listings_and_refusals_need_no_jax():
+def test_listings_and_refusals_need_no_jax(tmp_path):
     """What takes seconds is loaded by those commands alone that compute."""
     lines = [f"{status} {words}" for status, words in QUICK]
     done = subprocess.run(
@@ -120,5 +156,6 @@ def test_listings_and_refusals_need_no_jax():
         capture_output=True,
         text=True,
         timeout=120,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr

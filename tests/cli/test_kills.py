@@ -28,7 +28,7 @@ TRAIN = (
     "--train.batch-size 8 --train.minibatch-size 8 --train.replay-size 64 "
     "--train.updates-per-iteration 1 --train.warmup-iterations 1 --train.width 4 "
     "--train.num-layers 1 --train.num-heads 1 --train.log-every 2 --preset cpu "
-    "--calibration-episodes 600 --checkpoint-seconds 0 "
+    "--calibration-episodes 8 --checkpoint-seconds 0 "
     "--all-iterations --seed 5 --out {}"
 )
 CERTIFY = "certify {} --error-prob 0.55 --episodes 60000 --json"
@@ -98,8 +98,10 @@ def assert_same_bits(one, other):
 def test_a_training_that_is_killed_again_and_again_ends_in_the_same_bits(tmp_path):
     draw = random.Random(0)
     reference = tmp_path / "reference.safetensors"
+    complete(TRAIN.format(tmp_path / "first.safetensors"))  # compiles
     _, seconds = complete(TRAIN.format(reference))
     expected = Artifact.load(reference)
+    assert_same_bits(Artifact.load(tmp_path / "first.safetensors"), expected)
     out = tmp_path / "killed" / "explorer.safetensors"
     out.parent.mkdir()
     checkpoint = checkpoint_path(out)

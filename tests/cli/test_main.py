@@ -70,6 +70,7 @@ ONE_OF_EACH = (
     "study run binary-search",
     "study report binary-search",
     "bench",
+    "completion bash",
 )
 
 
@@ -241,7 +242,7 @@ BAD_INPUT = {
     ),
     "a word for a number": (
         f"evaluate uniform {BANDIT} --budget three",
-        "--budget cannot be 'three'",
+        "--budget must be a whole number; got 'three'",
     ),
     "a word for a number of the family": (
         "bounds binary-search --family.size big",

@@ -70,21 +70,20 @@ def test_help_is_printed_and_gives_no_arguments(capsys):
 
 def test_a_value_of_the_wrong_type_is_named():
     text = complaint("a", "--error-prob", "small")
-    assert text == "--error-prob cannot be 'small'; see icpe test --help."
+    assert text == "--error-prob must be a number; got 'small'; see icpe test --help."
 
 
 def test_a_misspelled_option_is_named_with_the_one_that_was_meant():
     text = complaint("a", "--eror-prob", "0.1")
     assert text == (
-        "Unrecognized options: --eror-prob, 0.1; did you mean --error-prob? "
+        "There is no option --eror-prob; did you mean --error-prob? "
         "See icpe test --help."
     )
 
 
 def test_a_missing_value_is_named():
-    assert complaint("a", "--episodes").startswith(
-        "Missing value for argument '--episodes'"
-    )
+    text = complaint("a", "--episodes", "--error-prob", "0.1")
+    assert text == "--episodes lacks its value EPISODES; see icpe test --help."
 
 
 @pytest.mark.parametrize(
@@ -93,7 +92,7 @@ def test_a_missing_value_is_named():
         ("--machine big", "--out FILE is missing; see icpe test --help."),
         (
             "--out x --machine tiny",
-            "--machine 'tiny' is not one of big, small; see icpe test --help.",
+            "--machine must be one of big, small; got 'tiny'; see icpe test --help.",
         ),
     ],
 )
@@ -131,3 +130,55 @@ def test_seeds_are_32_bit_unsigned_numbers():
     for seed in (-1, 2**32):
         with pytest.raises(InvalidParameterError, match=f"got {seed}"):
             check_seed(seed)
+
+
+@dataclasses.dataclass(frozen=True)
+class Places:
+    """Words without names, and several values."""
+
+    action: Annotated[
+        tyro.conf.Positional[Literal["run", "list"]], tyro.conf.arg(metavar="run|list")
+    ]
+    name: Annotated[
+        tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[NAME]")
+    ] = None
+    means: tuple[float, ...] = ()
+    json: bool = False
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        ("", "run|list is missing"),
+        ("walk", "run|list must be one of run, list; got 'walk'"),
+        ("run a b", "'b' is one word too many"),
+        ("run --json=yes", "--json takes no value; got 'yes'"),
+        ("run --means 1 x", "--means must be a number; got 'x'"),
+        ("run --means", "--means lacks its value MEANS"),
+        ("run --what", "There is no option --what"),
+    ],
+)
+def test_each_complaint_is_a_sentence_of_ours(words, sentence):
+    with pytest.raises(InvalidParameterError) as caught:
+        parse(Places, words.split(), prog="icpe test")
+    assert str(caught.value) == f"{sentence}; see icpe test --help."
+
+
+def test_values_may_be_negative_and_several():
+    found = parse(
+        Places, ["run", "--means", "-1", "2e-3", ".5", "--json"], prog="icpe test"
+    )
+    assert found == Places("run", None, (-1.0, 2e-3, 0.5), True)
+    found = parse(Places, ["list", "here", "--means=1"], prog="icpe test")
+    assert found == Places("list", "here", (1.0,))
+
+
+def test_what_tyro_alone_refuses_is_a_sentence_too():
+    @dataclasses.dataclass(frozen=True)
+    class Odd:
+        """A type that has no check of ours."""
+
+        value: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    with pytest.raises(InvalidParameterError, match="do not fit; see icpe test --help"):
+        parse(Odd, ["--value", "a", "b", "c"], prog="icpe test")

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from icpe import workflow
-from icpe.cli.train_help import _field_docs
+from icpe.cli.registry_cards import field_docs
 from icpe.core.errors import UnsupportedError
 from icpe.families.registry import family_names, parameter_fields
 from icpe.learn.config import CommonConfig, TrainConfig
@@ -51,11 +51,11 @@ def test_without_a_family_there_are_no_parameters_to_list(icpe):
 
 @pytest.mark.parametrize("config", [TrainConfig, PaperConfig])
 def test_every_setting_has_a_sentence_its_own_over_that_of_its_base(config):
-    docs = _field_docs(config)
+    docs = field_docs(config)
     for field in dataclasses.fields(config):
         assert docs[field.name].endswith("."), field.name
         assert "\n" not in docs[field.name]
-    common = _field_docs(CommonConfig)
+    common = field_docs(CommonConfig)
     assert docs["learning_rate"] == common["learning_rate"]
 
 

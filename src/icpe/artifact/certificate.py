@@ -15,8 +15,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from icpe.core.errors import ArtifactError
-from icpe.core.goals import LEAST_CONFIDENCE
+from icpe.core.errors import ArtifactError, OperatingPointError
+from icpe.core.goals import LEAST_CONFIDENCE, Request
 
 
 @dataclasses.dataclass(frozen=True)
@@ -245,6 +245,21 @@ def preferred(certificates: Iterable[Certificate], table: str) -> Certificate | 
         ),
         default=None,
     )
+
+
+def certifiable_request(error_prob: float | None, budget: int | None) -> Request:
+    """What a certificate is asked to be about.
+
+    Raises:
+        OperatingPointError: not exactly one is given, or it is out of range.
+    """
+    if (error_prob is None) == (budget is None):
+        given = "none of them" if budget is None else "error_prob and budget"
+        raise OperatingPointError(
+            "A certificate is for exactly one of error_prob and budget; got "
+            f"{given}: name one, such as --error-prob 0.1."
+        )
+    return Request(error_prob=error_prob, budget=budget)
 
 
 def digest(values: Any) -> str:

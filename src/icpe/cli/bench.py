@@ -35,6 +35,12 @@ class Args:
     """Seed of the race."""
 
 
+EXAMPLES = (
+    "icpe bench",
+    "icpe bench --race --race-seconds 60",
+)
+
+
 def run(args: Args) -> int:
     """Measures and prints."""
     import jax

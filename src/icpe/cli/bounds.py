@@ -45,19 +45,30 @@ class Args:
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
+EXAMPLES = (
+    "icpe bounds binary-search --family.size 256",
+    "icpe bounds gaussian-bandit --means 0.9 0.5 0.4 --error-prob 0.05",
+)
+
+
 def run(args: Args) -> int:
     """Prints the bounds."""
-    from icpe.cli.families import build_family
+    from icpe.cli.families import build_family, check_family
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json
+    from icpe.core.goals import Request
+
+    check_seed(args.seed)
+    check_family(args.family, args.settings)
+    if args.means:
+        return _one_bandit(args)
+    if (args.error_prob, args.price) != (None, None):
+        Request(error_prob=args.error_prob, price=args.price)
     from icpe.evaluate.limits import limits
     from icpe.evaluate.report import family_record
     from icpe.families.registry import describe
 
-    check_seed(args.seed)
-    if args.means:
-        return _one_bandit(args)
     family = build_family(args.family, args.settings)
     keep_compiled_programs()
     known = limits(family, args.error_prob, price=args.price, seed=args.seed)
@@ -108,9 +119,6 @@ def _one_bandit(args: Args) -> int:
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json
     from icpe.core.errors import InvalidParameterError, OperatingPointError
-    from icpe.evaluate.limits import instance_limits
-    from icpe.evaluate.report import family_record
-    from icpe.families.registry import describe, parameter_fields
 
     if len(args.means) < 2:
         raise InvalidParameterError(
@@ -121,6 +129,10 @@ def _one_bandit(args: Args) -> int:
         raise OperatingPointError(
             f"--price {args.price} has no meaning with --means; give --error-prob."
         )
+    from icpe.evaluate.limits import instance_limits
+    from icpe.evaluate.report import family_record
+    from icpe.families.registry import describe, parameter_fields
+
     settings = dict(args.settings)
     if _NUM_ARMS in parameter_fields(args.family):
         settings.setdefault(_NUM_ARMS, str(len(args.means)))

@@ -34,19 +34,29 @@ class Args:
     """Print the table as one line of JSON."""
 
 
+EXAMPLES = (
+    "icpe calibrate mine.safetensors --episodes 20000",
+    "icpe calibrate mine.safetensors --max-queries 10 20",
+)
+
+
 def run(args: Args) -> int:
     """Measures and writes back."""
-    from icpe.cli.artifact_files import changeable_file
+    from icpe.cli.artifact_files import changeable_file, check_readable
     from icpe.cli.card import print_card
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json
+    from icpe.core.checks import check_num_episodes
     from icpe.core.files import check_writable
     from icpe.core.locks import locked
 
     if args.seed is not None:
         check_seed(args.seed)
+    if args.episodes is not None:
+        check_num_episodes("episodes", args.episodes)
     path = changeable_file(args.file)
+    check_readable(path)
     check_writable(path)
     keep_compiled_programs()
     with locked(path, "icpe calibrate"):

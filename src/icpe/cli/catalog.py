@@ -87,6 +87,11 @@ def explorer_parameters(name: str) -> list[Card]:
     return _shipped("explorers")[name]["parameters"]
 
 
+def learner_settings(learner: str) -> list[Card]:
+    """What `--train.x` sets of a learner, with types in words."""
+    return _shipped("learners")[learner]["parameters"]
+
+
 def describe_record(name: str, parameters: Mapping[str, Any]) -> str:
     """A family as files record it, in one line; rare parameters only where set."""
     known = family_card(name)["parameters"] if name in family_names() else ()
@@ -138,8 +143,13 @@ def _listed(value: Any) -> Any:
 def text() -> str:
     """What the file should hold."""
     import icpe.families  # noqa: F401, so that the registries are asked
+    from icpe.cli.registry_cards import learner_cards
 
-    cards = {"families": family_cards(), "explorers": explorer_cards()}
+    cards = {
+        "families": family_cards(),
+        "explorers": explorer_cards(),
+        "learners": learner_cards(),
+    }
     kinds = (
         f"{json.dumps(kind)}: [\n" + ",\n".join(map(json.dumps, listed)) + "\n]"
         for kind, listed in cards.items()

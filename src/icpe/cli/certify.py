@@ -50,10 +50,15 @@ class Args:
     where: tyro.conf.OmitArgPrefixes[Where] = dataclasses.field(default_factory=Where)
 
 
+EXAMPLES = (
+    "icpe certify mine.safetensors --error-prob 0.1",
+    "icpe certify gaussian-bandit-4 --verify",
+)
+
+
 def run(args: Args) -> int:
     """Certifies and writes back, or verifies."""
-    from icpe.artifact import Artifact
-    from icpe.cli.artifact_files import changeable_file, readable_file
+    from icpe.cli.artifact_files import changeable_file, check_readable, readable_file
     from icpe.cli.engines import spread
     from icpe.cli.options import check_seed
     from icpe.cli.runtime import keep_compiled_programs
@@ -62,6 +67,11 @@ def run(args: Args) -> int:
 
     if args.seed is not None:
         check_seed(args.seed)
+    _check_request(args)
+    find = readable_file if args.verify else changeable_file
+    check_readable(find(args.file))
+    from icpe.artifact.artifact import Artifact
+
     if args.verify:
         artifact = Artifact.load(readable_file(args.file))
         keep_compiled_programs()
@@ -76,6 +86,17 @@ def run(args: Args) -> int:
         artifact = Artifact.load(path)
         keep_compiled_programs()
         return _certify(args, artifact, path)
+
+
+def _check_request(args: Args) -> None:
+    """Complains about what can be seen before anything is loaded."""
+    from icpe.artifact.certificate import certifiable_request
+    from icpe.core.checks import check_num_episodes
+
+    if args.episodes is not None:
+        check_num_episodes("episodes", args.episodes)
+    if not args.verify or (args.error_prob, args.budget) != (None, None):
+        certifiable_request(args.error_prob, args.budget)
 
 
 def _certify(args: Args, artifact, path) -> int:

@@ -6,6 +6,7 @@ from typing import Annotated
 import tyro
 
 from icpe.cli.options import FamilyName, Seed, Settings, check_seed
+from icpe.core.checks import check_num_episodes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,16 +37,25 @@ class Args:
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
+EXAMPLES = (
+    "icpe compare gaussian-bandit-4 top-two track-and-stop",
+    "icpe compare mine.safetensors uniform --accuracy 0.95 --episodes 2000",
+)
+
+
 def run(args: Args) -> int:
     """Compares and prints."""
-    from icpe.cli.explorers import resolve
+    from icpe.cli.explorers import check_words, resolve
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json, progress_meter
+
+    check_seed(args.seed)
+    check_num_episodes("--episodes", args.episodes)
+    check_words(args.explorers, args.family, args.settings)
     from icpe.evaluate.equal_accuracy import compare_at_accuracy
     from icpe.evaluate.report import family_record
     from icpe.families.registry import describe
 
-    check_seed(args.seed)
     cast = resolve(args.explorers, args.family, args.settings)
     keep_compiled_programs()
     rows = compare_at_accuracy(

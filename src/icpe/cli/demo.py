@@ -19,6 +19,12 @@ class Args:
     """Seed of the tasks, the noise and the explorers."""
 
 
+EXAMPLES = (
+    "icpe demo",
+    "icpe demo --seed 3",
+)
+
+
 def run(args: Args) -> int:
     """Plays two episodes with explorers of the zoo and compares one with others."""
     from icpe.cli.runtime import keep_compiled_programs

@@ -14,6 +14,8 @@ from icpe.cli.options import (
     Where,
     check_seed,
 )
+from icpe.core.checks import check_num_episodes
+from icpe.core.figure_paths import check_figure_path
 
 _CURVE_EPISODES = 2_000
 _CURVE_ERROR_PROBS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
@@ -51,16 +53,28 @@ class Args:
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
+EXAMPLES = (
+    "icpe evaluate gaussian-bandit-4 top-two --error-prob 0.1",
+    "icpe evaluate uniform --family binary-search --budget 4 --json",
+)
+
+
 def run(args: Args) -> int:
     """Measures and prints."""
     from icpe.cli.engines import spread
-    from icpe.cli.explorers import resolve
+    from icpe.cli.explorers import check_words, resolve
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json, progress_meter
+
+    check_seed(args.seed)
+    check_num_episodes("--episodes", args.episodes)
+    args.goal.request()
+    check_words(args.explorers, args.family, args.settings)
+    if args.plot is not None:
+        check_figure_path(args.plot)
     from icpe.evaluate import comparison_figure, evaluate, save_figure
     from icpe.evaluate.plots import check_plot_path
 
-    check_seed(args.seed)
     cast = resolve(args.explorers, args.family, args.settings)
     if args.plot is not None:
         check_plot_path(args.plot)

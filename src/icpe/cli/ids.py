@@ -31,6 +31,12 @@ class Args:
     """Seed of the simulation."""
 
 
+EXAMPLES = (
+    "icpe ids",
+    "icpe ids --most-arms 8 --episodes 1000",
+)
+
+
 def run(args: Args) -> int:
     """Prints the table."""
     from icpe.cli.options import check_seed

@@ -39,10 +39,11 @@ COMMANDS = {
     "token": "make, list and revoke access tokens of the service",
     "study": "run the experiments of the paper, and report what they gave",
     "bench": "time the learner and a session on this machine",
+    "completion": "print what makes a shell complete commands, options and names",
 }
 
-APART = ("study", "ids", "regret", "bench")
-"""Commands for readers of the paper and developers, listed after the others."""
+APART = ("study", "ids", "regret", "bench", "completion")
+"""Commands for readers of the paper, developers and shells, listed after the others."""
 
 BAD_INPUT = 2
 NOT_WRITTEN = 3
@@ -126,6 +127,12 @@ def _dispatch(words: list[str]) -> int:
                 return module.run(args)
             if hasattr(module, "more_help"):
                 module.more_help(rest)
+            print("examples:", *getattr(module, "EXAMPLES", ()), sep="\n  ")
+            return 0
+        case ["__complete", *rest]:
+            from icpe.cli.candidates import candidates
+
+            print(*candidates(rest, COMMANDS), sep="\n")
             return 0
     raise UnknownNameError(
         suggesting(
@@ -149,7 +156,7 @@ def _overview() -> str:
             "commands:",
             *(row for name, row in rows.items() if name not in APART),
             "",
-            "of the paper, and for developers:",
+            "of the paper, for developers and for shells:",
             *(rows[name] for name in APART),
             "",
             "icpe COMMAND --help describes one; icpe --version prints the version.",

@@ -54,8 +54,8 @@ class Goal:
     """With --error-prob or --price: answer after N queries at the latest."""
 
     def request(self, default_error_prob: float | None = None):
-        """The `icpe.core.request.Request`, with a default where no goal was given."""
-        from icpe.core.request import Request
+        """The `icpe.core.goals.Request`, with a default where no goal was given."""
+        from icpe.core.goals import Request
 
         values = dataclasses.asdict(self)
         if (self.error_prob, self.budget, self.price) == (None, None, None):

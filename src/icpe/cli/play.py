@@ -52,10 +52,15 @@ class Args:
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
+EXAMPLES = (
+    "icpe play gaussian-bandit-4 --error-prob 0.1",
+    "icpe play binary-search-8 --human",
+)
+
+
 def run(args: Args) -> int:
     """Plays one episode."""
-    from icpe.artifact.serving import serve
-    from icpe.cli.explorers import resolve
+    from icpe.cli.explorers import check_words, resolve
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.core.checks import check_at_least
     from icpe.core.errors import InvalidParameterError
@@ -66,11 +71,14 @@ def run(args: Args) -> int:
         raise InvalidParameterError(
             "--human and --json cannot be combined; leave one of them out."
         )
+    request = args.goal.request(DEFAULT_ERROR_PROB)
+    check_words([args.explorer], args.family, args.settings)
+    from icpe.artifact.serving import serve
+
     cast = resolve([args.explorer], args.family, args.settings)
     _check_strip(args, cast.family)
     _check_save(args)
     args = dataclasses.replace(args, strip=args.strip or _usual_strip(args, cast))
-    request = args.goal.request(DEFAULT_ERROR_PROB)
     player = serve(cast.explorers[args.explorer], request, cast.family)
     keep_compiled_programs()
     play = _play_with_person if args.human else _play_with_simulator

@@ -3,6 +3,8 @@
 `icpe.cli.catalog` keeps them in a file, so that listing them does not.
 """
 
+import ast
+import dataclasses
 import inspect
 import typing
 from typing import Any
@@ -17,6 +19,8 @@ from icpe.explorers import (
 )
 from icpe.explorers.wrappers import WRAPPERS, wrapper_named
 from icpe.families.registry import family_names, get_factory, parameter_fields
+from icpe.learn.config import TrainConfig
+from icpe.learn.paper.config import PaperConfig
 
 
 def families() -> tuple[str, ...]:
@@ -52,6 +56,45 @@ def family_card(name: str) -> dict[str, Any]:
             for field in parameter_fields(name).values()
         ],
     }
+
+
+def learner_cards() -> list[dict[str, Any]]:
+    """The learners, with what `--train.x` sets; the seed has an option of its own."""
+    learners = {"universal": TrainConfig, "paper": PaperConfig}
+    return [_learner_card(name, config) for name, config in learners.items()]
+
+
+def _learner_card(name: str, config: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(config)
+    helps = field_docs(config)
+    fields = dataclasses.fields(typing.cast(Any, config))
+    return {
+        "name": name,
+        "parameters": [
+            {
+                "name": field.name,
+                "type": describe_type(hints[field.name]),
+                "help": helps.get(field.name, ""),
+            }
+            for field in fields
+            if field.name != "seed"
+        ],
+    }
+
+
+def field_docs(config: Any) -> dict[str, str]:
+    """The strings below the fields of a dataclass and of its bases."""
+    docs: dict[str, str] = {}
+    for cls in reversed(config.__mro__):
+        if not dataclasses.is_dataclass(cls):
+            continue
+        (definition,) = ast.parse(inspect.getsource(typing.cast(Any, cls))).body
+        assert isinstance(definition, ast.ClassDef)
+        for field, text in zip(definition.body, definition.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                assert isinstance(field.target, ast.Name)
+                docs[field.target.id] = " ".join(ast.literal_eval(text.value).split())
+    return docs
 
 
 def explorer_card(name: str) -> dict[str, Any]:

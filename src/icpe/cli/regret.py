@@ -7,6 +7,8 @@ from typing import Annotated
 import tyro
 
 from icpe.cli.options import FamilyName, Seed, Settings, check_seed
+from icpe.core.checks import check_num_episodes
+from icpe.core.figure_paths import check_figure_path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,12 +41,24 @@ class Args:
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
+EXAMPLES = (
+    "icpe regret ucb thompson --family gaussian-bandit",
+    "icpe regret explore-then-commit:gaussian-bandit-4 --horizon 200 --json",
+)
+
+
 def run(args: Args) -> int:
     """Measures and prints."""
     from rich.table import Table
 
-    from icpe.artifact import Artifact
-    from icpe.cli.explorers import resolve
+    from icpe.cli.explorers import check_words, resolve
+
+    check_seed(args.seed)
+    check_num_episodes("--episodes", args.episodes)
+    check_words(args.explorers, args.family, args.settings)
+    if args.plot is not None:
+        check_figure_path(args.plot)
+    from icpe.artifact.artifact import Artifact
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json, progress_meter
     from icpe.core.errors import UnsupportedError
@@ -52,7 +66,6 @@ def run(args: Args) -> int:
     from icpe.evaluate.regret import cumulative_regret, with_horizon
     from icpe.families.registry import describe
 
-    check_seed(args.seed)
     cast = resolve(args.explorers, args.family, args.settings)
     explorers = {}
     for word, contender in cast.explorers.items():

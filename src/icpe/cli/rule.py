@@ -39,20 +39,28 @@ class Args:
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
+EXAMPLES = (
+    "icpe rule gaussian-bandit --out mine.safetensors",
+    "icpe rule binary-search --score information-gain --out mine.safetensors",
+)
+
+
 def run(args: Args) -> int:
     """Makes, measures, saves."""
     from icpe.cli.artifact_files import check_out
     from icpe.cli.card import print_card
-    from icpe.cli.families import build_family
+    from icpe.cli.families import build_family, check_family
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import finite, output, print_json, progress_meter
     from icpe.core.checks import check_num_episodes
     from icpe.core.locks import locked
-    from icpe.workflow import make_rule
 
     check_seed(args.seed)
     check_num_episodes("--calibration-episodes", args.calibration_episodes)
     check_out(args.out, overwrite=args.overwrite)
+    check_family(args.family, args.settings)
+    from icpe.workflow import make_rule
+
     family = build_family(args.family, args.settings)
     keep_compiled_programs()
     with locked(args.out, "icpe rule"):

@@ -47,6 +47,12 @@ class Args:
     """Not used; accepted by every command."""
 
 
+EXAMPLES = (
+    "icpe serve --open",
+    "icpe serve --storage postgresql://icpe@localhost/icpe --models explorers",
+)
+
+
 def run(args: Args) -> int:
     """Serves until it is stopped."""
     from icpe.deploy.storage import check_serve_extra, open_storage

@@ -24,6 +24,12 @@ class Args:
     """Not used; accepted by every command."""
 
 
+EXAMPLES = (
+    "icpe show gaussian-bandit-4",
+    "icpe show mine.safetensors --json",
+)
+
+
 def run(args: Args) -> int:
     """Prints the card."""
     from icpe.artifact.document import read_card

@@ -76,6 +76,12 @@ class Args:
     """Not used; accepted by every command. Cells have seeds of their own: --seeds."""
 
 
+EXAMPLES = (
+    "icpe study list",
+    "icpe study run binary-search --sizes tiny --time-limit 9m",
+)
+
+
 def run(args: Args) -> int:
     """Lists, runs or reports."""
     from icpe.studies.catalog import make_study, study_names

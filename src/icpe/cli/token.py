@@ -39,6 +39,12 @@ class Args:
     """Not used; accepted by every command. Tokens come from the system's randomness."""
 
 
+EXAMPLES = (
+    "icpe token create --scopes run --days 30",
+    "icpe token list",
+)
+
+
 def run(args: Args) -> int:
     """Makes, lists or revokes."""
     from icpe.core.errors import InvalidParameterError

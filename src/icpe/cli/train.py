@@ -5,11 +5,13 @@ import sys
 import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
+from icpe.cli import catalog
 from icpe.cli.options import Seed, Settings, check_seed
+from icpe.cli.values import convert, described_type
 from icpe.core.errors import (
     CheckpointError,
     IcpeError,
@@ -82,17 +84,19 @@ class Args:
     train_settings: Settings = dataclasses.field(default_factory=dict)
 
 
+EXAMPLES = (
+    "icpe train gaussian-bandit --family.num-arms 4 --out mine.safetensors",
+    "icpe train binary-search --out mine.safetensors --time-limit 9m --resume",
+)
+
+
 def run(args: Args) -> int:
     """Trains, measures, saves."""
-    from icpe.cli.artifact_files import check_out
     from icpe.core import signals
-    from icpe.core.checks import check_num_episodes
     from icpe.core.locks import locked
-    from icpe.workflow import checkpoint_path
+    from icpe.core.training_paths import checkpoint_path
 
-    check_seed(args.seed)
-    check_num_episodes("--calibration-episodes", args.calibration_episodes)
-    check_out(args.out, overwrite=True)  # its folder is there
+    _check_request(args)
     checkpoint = checkpoint_path(args.out)
     with (
         locked(args.out, "icpe train"),
@@ -101,10 +105,40 @@ def run(args: Args) -> int:
         return _run(args, checkpoint)
 
 
+def _check_request(args: Args) -> None:
+    """Complains about what can be seen before anything is loaded."""
+    from icpe.cli.artifact_files import check_out, check_readable, readable_file
+    from icpe.cli.families import check_family
+    from icpe.core.checks import check_at_least, check_num_episodes
+    from icpe.core.figure_paths import check_figure_path
+    from icpe.core.goals import Request
+
+    check_seed(args.seed)
+    check_num_episodes("--calibration-episodes", args.calibration_episodes)
+    check_at_least("checkpoint_seconds", args.checkpoint_seconds, 0.0)
+    check_out(args.out, overwrite=True)  # its folder is there
+    check_family(args.family, args.settings)
+    settings = catalog.learner_settings(args.learner)
+    _read_settings(
+        {it["name"]: described_type(it["type"]) for it in settings}, args.train_settings
+    )
+    if args.error_prob is not None:
+        Request(error_prob=args.error_prob)
+    parse_duration(args.time_limit or "inf")
+    if args.start_from is not None:
+        check_readable(readable_file(args.start_from))
+    if args.plot is not None:
+        check_figure_path(args.plot)
+
+
 def _run(args: Args, checkpoint: Path) -> int:
     """The same, where nobody else writes the file."""
-    from icpe.artifact import Artifact
     from icpe.cli.artifact_files import check_out, readable_file
+
+    # A training that is resumed was allowed to write there when it began.
+    check_out(args.out, overwrite=args.overwrite or args.resume)
+    _check_checkpoint(args, checkpoint)
+    from icpe.artifact.artifact import Artifact
     from icpe.cli.card import print_card
     from icpe.cli.families import build_family
     from icpe.cli.runtime import keep_compiled_programs
@@ -116,8 +150,6 @@ def _run(args: Args, checkpoint: Path) -> int:
     from icpe.learn.fit import FitOptions
     from icpe.workflow import metrics_path, train
 
-    # A training that is resumed was allowed to write there when it began.
-    check_out(args.out, overwrite=args.overwrite or args.resume)
     options = FitOptions(
         checkpoint=checkpoint,
         checkpoint_seconds=args.checkpoint_seconds,
@@ -127,7 +159,6 @@ def _run(args: Args, checkpoint: Path) -> int:
         metrics=metrics_path(args.out),
     )
     family = build_family(args.family, args.settings)
-    _check_checkpoint(args, checkpoint)
     earlier = None
     if args.start_from is not None:
         earlier = Artifact.load(readable_file(args.start_from))
@@ -241,11 +272,14 @@ def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
         UnknownNameError: no such setting; the message names those there are.
         InvalidParameterError: a value of the wrong type.
     """
-    from icpe.cli.values import convert
-
     hints = typing.get_type_hints(config_type)
-    allowed = [field.name for field in dataclasses.fields(config_type)]
-    allowed.remove("seed")
+    names = [field.name for field in dataclasses.fields(config_type)]
+    return _read_settings(
+        {name: hints[name] for name in names if name != "seed"}, settings
+    )
+
+
+def _read_settings(allowed: Mapping[str, Any], settings: Mapping[str, str]) -> dict:
     values = {}
     for name, word in settings.items():
         if name not in allowed:
@@ -257,7 +291,7 @@ def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
                     f"it has {', '.join(allowed)}.",
                 )
             )
-        values[name] = convert(f"--train.{name}", word, hints[name])
+        values[name] = convert(f"--train.{name}", word, allowed[name])
     return values
 
 

@@ -35,6 +35,12 @@ class Args:
     """Not used; accepted by every command."""
 
 
+EXAMPLES = (
+    "icpe zoo",
+    "icpe zoo binary-search-8 --out mine.safetensors",
+)
+
+
 def run(args: Args) -> int:
     """Lists or copies."""
     from icpe import zoo

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from icpe.artifact import Artifact, provenance
-from icpe.artifact.certificate import Certificate, PriceTest
+from icpe.artifact.certificate import Certificate, PriceTest, certifiable_request
 from icpe.core.checks import check_num_episodes
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.progress import AbstractProgress
-from icpe.core.request import OperatingPoint
 from icpe.evaluate.attempts import BETTING, Attempt, find_attempt
 from icpe.evaluate.climb import Climb, climb
 from icpe.evaluate.groups import by_difficulty, by_hypothesis, hardness
@@ -217,15 +216,7 @@ def check_request(
     artifact: Artifact, error_prob: float | None, budget: int | None
 ) -> None:
     """Raises one sentence unless it is an error probability or else a budget."""
-    if (error_prob is None) == (budget is None):
-        given = "none of them" if budget is None else "error_prob and budget"
-        raise OperatingPointError(
-            "A certificate is for exactly one of error_prob and budget; got "
-            f"{given}: name one, such as --error-prob 0.1."
-        )
-    OperatingPoint.at(
-        artifact.family.spec.horizon, error_prob=error_prob, budget=budget
-    )
+    certifiable_request(error_prob, budget).at(artifact.family.spec.horizon)
 
 
 def _checked(artifact: Artifact, error_prob: float | None, budget: int | None) -> float:

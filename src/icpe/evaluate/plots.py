@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from icpe.core.errors import InvalidParameterError, MissingExtraError
-from icpe.core.files import check_writable, replacing
+from icpe.core.errors import MissingExtraError
+from icpe.core.figure_paths import check_figure_path
+from icpe.core.files import replacing
 from icpe.evaluate.regret import RegretReport
 from icpe.evaluate.report import Report
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 else:
     Axes = Figure = Any
 
-SUFFIXES = (".svg", ".png", ".pdf")
 # Okabe and Ito's palette, told apart by color-blind readers; markers differ as well.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "<", "*")
@@ -164,22 +164,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 def check_plot_path(path: Path) -> None:
     """Raises unless a figure could be written there; call it before long work."""
     figure_type()
-    if path.suffix.lower() not in SUFFIXES:
-        raise InvalidParameterError(
-            f"A figure's file must end in {', '.join(SUFFIXES)}; got {str(path)!r}."
-        )
-    if path.is_dir():
-        raise InvalidParameterError(
-            f"The figure cannot be written to {str(path)!r}, which is a folder; add "
-            "a file name."
-        )
-    try:
-        check_writable(path)
-    except OSError as error:
-        raise InvalidParameterError(
-            f"The figure cannot be written to {str(path)!r} "
-            f"({error.strerror or error}); choose another place."
-        ) from error
+    check_figure_path(path)
 
 
 def figure_type() -> type[Figure]:
