@@ -57,7 +57,7 @@ def run(args: Args) -> int:
     """Serves until it is stopped."""
     from icpe.deploy.storage import check_serve_extra, open_storage
 
-    for package in ("fastapi", "uvicorn", "sqlalchemy", "prometheus_client"):
+    for package in ("fastapi", "uvicorn", "sqlalchemy", "prometheus_client", "jinja2"):
         check_serve_extra(package, "icpe serve")
     from icpe.service.models import Models
     from icpe.service.server import check_address, run_server

@@ -10,14 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from icpe.core.errors import (
-    ConflictError,
-    IcpeError,
-    InvalidOutcomeError,
-    SessionError,
-    StorageError,
-    UnknownNameError,
-)
+from icpe.core.errors import IcpeError
 from icpe.deploy.storage import AbstractStorage, open_storage
 from icpe.service import admin_routes, model_routes, session_routes, status_routes
 from icpe.service.access import Access
@@ -25,6 +18,10 @@ from icpe.service.batcher import Batcher
 from icpe.service.guardrails import Guardrails, log
 from icpe.service.metrics import Metrics
 from icpe.service.models import Models
+from icpe.service.page import routes as page_routes
+from icpe.service.page import session_routes as session_pages
+from icpe.service.page.timeline import Timelines
+from icpe.service.refusals import status_of
 from icpe.service.sessions import Sessions
 from icpe.service.settings import Settings
 from icpe.service.writer import Writer
@@ -60,6 +57,7 @@ def create_app(settings: Settings, storage: AbstractStorage | None = None) -> Fa
         sessions = Sessions(place, models, batcher, writer, settings.cache_bytes)
         access = Access(place, settings.open, settings.rate)
         app.state.service = Service(settings, place, models, sessions, access, metrics)
+        app.state.timelines = Timelines(sessions)
         yield
         batcher.close()
         writer.close()
@@ -78,6 +76,8 @@ def create_app(settings: Settings, storage: AbstractStorage | None = None) -> Fa
     )
     for routes in (status_routes, model_routes, session_routes, admin_routes):
         app.include_router(routes.router)
+    for pages in (page_routes, session_pages):
+        app.include_router(pages.router)
     app.add_exception_handler(IcpeError, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _stopped)
@@ -89,17 +89,6 @@ def create_app(settings: Settings, storage: AbstractStorage | None = None) -> Fa
 def app_from_environment() -> FastAPI:
     """The app with the settings that `icpe serve` left for its workers."""
     return create_app(Settings.imported())
-
-
-def status_of(error: IcpeError) -> int:
-    """The HTTP status that tells a client what kind of error it is."""
-    if isinstance(error, StorageError):
-        return 503
-    if isinstance(error, UnknownNameError):
-        return 404
-    if isinstance(error, ConflictError | SessionError):
-        return 422 if isinstance(error, InvalidOutcomeError) else 409
-    return 422
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:

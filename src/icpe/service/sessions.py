@@ -17,7 +17,7 @@ import jax
 from icpe.core.errors import ConflictError, IcpeError, StorageError, UnknownNameError
 from icpe.core.request import Request
 from icpe.deploy.durable import creation, new_session_id
-from icpe.deploy.engine import Change, Engine, State, Steps
+from icpe.deploy.engine import Change, Engine, Result, State, Steps
 from icpe.deploy.events import Draft, Event, Kind, Status, numbered
 from icpe.deploy.repeats import Repeatable
 from icpe.deploy.setup import Setup
@@ -203,6 +203,10 @@ class Sessions:
             return state
 
         return engine, await self._batcher.complete(engine, steps())
+
+    async def complete(self, engine: Engine, steps: Steps[Result]) -> Result:
+        """What rules return, their model calls being run with those of others."""
+        return await self._batcher.complete(engine, steps)
 
     def close(self) -> None:
         """Ends the threads."""

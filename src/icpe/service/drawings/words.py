@@ -1,0 +1,167 @@
+"""What is said about a session: what it promises, cost, outlook and end."""
+
+import dataclasses
+import math
+from typing import Literal
+
+from icpe.artifact.operating_table import OperatingRow
+from icpe.service.drawings.posterior import share
+from icpe.service.drawings.scene import Scene
+
+
+@dataclasses.dataclass(frozen=True)
+class Assurance:
+    """Whether an error probability is certified, in one word and in full."""
+
+    state: Literal["certified", "lost", "none"]
+    title: str
+    text: str
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+def assurance(scene: Scene) -> Assurance:
+    """The certificate and what it promises, or why there is none (any more)."""
+    it = scene.certificate
+    if it is None:
+        return Assurance("none", "Not certified", _without_certificate(scene))
+    facts = (
+        ("Error probability", f"at most {it.error_prob:g}"),
+        ("Confidence", f"{it.confidence:g}"),
+        ("Accuracy shown", f"at least {it.lower_bound:.4f}"),
+        ("Simulated problems", f"{it.episodes:,}"),
+        ("Questions on average", f"{it.mean_queries:.3g}"),
+    )
+    if scene.certificate_lost is not None:
+        text = f"The certificate does not cover this session: {scene.certificate_lost}."
+        return Assurance("lost", "Certificate lost", text, facts)
+    text = (
+        f"Wrong with probability at most {it.error_prob:g} on average over problems of "
+        "this family, if answers come as the explorer asks for them. It is no promise "
+        "about each single problem."
+    )
+    return Assurance("certified", "Certified", text, facts)
+
+
+def request_line(scene: Scene) -> str:
+    """What was asked of the explorer, in a few words."""
+    asked = scene.request
+    if asked.budget is not None:
+        return f"exactly {_questions(asked.budget)}"
+    goal = (
+        f"error probability {asked.error_prob:g}"
+        if asked.error_prob is not None
+        else f"price {asked.price:g} a question"
+    )
+    cap = (
+        "" if asked.max_queries is None else f", at most {asked.max_queries} questions"
+    )
+    return goal + cap
+
+
+def cost_line(scene: Scene) -> str:
+    """Questions and cost so far."""
+    number = len(scene.answers)
+    if not scene.spec.costs:
+        return _questions(number)
+    return f"{_questions(number)}, cost {scene.cost():g}"
+
+
+def outlook(scene: Scene) -> str:
+    """How many questions are to be expected, as far as that was measured."""
+    made = len(scene.answers)
+    if scene.ended:
+        return ""
+    if scene.request.budget is not None:
+        left = max(scene.request.budget - made, 0)
+        return f"{_questions(left)} left, as the budget says."
+    row = _row(scene)
+    if row is None:
+        return f"At most {_questions(scene.max_queries - made)} left."
+    quantiles = dict(zip(_SHARES, row.quantiles, strict=True))
+    ahead = [(words, last) for words, last in quantiles.items() if last > made]
+    usual = f"{row.mean_queries:.3g} questions on average"
+    if not ahead:
+        return (
+            f"Longer than 99 of 100 simulated sessions at this setting, which take "
+            f"{usual}; at most {_questions(scene.max_queries - made)} left."
+        )
+    parts = [f"{words} by question {last}" for words, last in ahead[:2]]
+    return f"Simulated sessions at this setting take {usual}; {', '.join(parts)}."
+
+
+def typical_total(scene: Scene) -> float | None:
+    """Mean number of questions at this setting, None if it was not measured."""
+    if scene.request.budget is not None:
+        return float(scene.request.budget)
+    row = _row(scene)
+    return None if row is None else row.mean_queries
+
+
+def standing(scene: Scene) -> str:
+    """Where the session stands, in one sentence for a live region."""
+    spec, now = scene.spec, scene.now
+    number = len(scene.answers)
+    after = (
+        f"After {number} answer{'' if number == 1 else 's'}"
+        if number
+        else "Before the first answer"
+    )
+    name = spec.hypothesis_name(now.recommendation)
+    belief = now.posterior
+    sure = (
+        ""
+        if belief is None
+        else f" with probability {share(float(belief[now.recommendation]))}"
+    )
+    if scene.ended:
+        return f"{after} the session has ended: {name}{sure}."
+    return f"{after} the most probable answer is {name}{sure}."
+
+
+def end_sentence(scene: Scene) -> str:
+    """Why it ended."""
+    reason = scene.stop_reason.sentence
+    if scene.closed and not scene.stop_reason:
+        return "It was closed before the explorer had stopped."
+    return f"It stopped because {reason}."
+
+
+def _without_certificate(scene: Scene) -> str:
+    asked = scene.request
+    row = _row(scene)
+    measured = (
+        ""
+        if row is None
+        else f" In {row.episodes:,} simulated problems at this setting "
+        f"{100 * row.accuracy:.1f} % of the answers were right."
+    )
+    if asked.budget is not None:
+        return f"A budget of questions promises no accuracy.{measured}"
+    if asked.error_prob is None:
+        return f"A price promises no accuracy.{measured}"
+    return (
+        f"The explorer aims at an error probability of {asked.error_prob:g}, which no "
+        f"certificate in its file covers.{measured}"
+    )
+
+
+def _row(scene: Scene) -> OperatingRow | None:
+    """The measured row of this setting, the nearest in price where there is none."""
+    if scene.table is None:
+        return None
+    if scene.request.budget is not None:
+        rows = [
+            it for it in scene.table.budgets() if it.max_queries == scene.max_queries
+        ]
+        return rows[0] if rows else None
+    rows = scene.table.priced(scene.max_queries)
+    if not rows or not scene.price > 0:
+        return None
+    return min(rows, key=lambda it: abs(math.log((it.price or 1e-9) / scene.price)))
+
+
+_SHARES = ("half end", "9 of 10 end", "99 of 100 end")
+
+
+def _questions(number: int) -> str:
+    return f"{number} question" if number == 1 else f"{number} questions"

@@ -1,0 +1,50 @@
+"""Problems as pages for people, in the place of JSON for programs."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse, Response
+from fastapi.routing import APIRoute
+
+from icpe.core.errors import IcpeError
+from icpe.service.page.rendering import page
+from icpe.service.page.visitors import NotSignedInError
+from icpe.service.refusals import status_of
+
+_TITLES = {
+    403: "Not allowed",
+    404: "Not here",
+    409: "Not now",
+    422: "That does not fit",
+    429: "Too many requests",
+    503: "The storage cannot be used now",
+}
+
+
+class PageRoute(APIRoute):
+    """A route whose refusals are pages; without a token it leads to the sign-in."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def careful(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except NotSignedInError:
+                return RedirectResponse("/sign-in", 303)
+            except IcpeError as error:
+                return problem(status_of(error), str(error))
+            except RequestValidationError:
+                return problem(404, "There is no such page.")
+            except HTTPException as error:
+                return problem(error.status_code, str(error.detail))
+
+        return careful
+
+
+def problem(status: int, sentence: str) -> Response:
+    """A page about what went wrong."""
+    title = _TITLES.get(status, "Something went wrong")
+    return page("problem.html", status, title=title, sentence=sentence, visitor=None)

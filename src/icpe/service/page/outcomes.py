@@ -1,0 +1,102 @@
+"""How an outcome is asked for on the page, and read from what was entered."""
+
+import dataclasses
+from typing import Literal
+
+from icpe.core.errors import InvalidOutcomeError
+from icpe.core.spec import TaskSpec
+from icpe.service.drawings.scene import labels
+from icpe.service.page.forms import Form
+
+Kind = Literal["labels", "pixels", "numbers", "some numbers"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """A field for one outcome entry."""
+
+    name: str
+    label: str
+    entry: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """What is to be entered for an outcome.
+
+    `kind` is "labels" for one button each, "pixels" for a picture, "some numbers"
+    where those that were not revealed are left empty, else "numbers".
+    """
+
+    kind: Kind
+    labels: tuple[str, ...] = ()
+    fields: tuple[Field, ...] = ()
+    shape: tuple[int, ...] = ()
+
+
+def entry_of(spec: TaskSpec, query: int | None) -> Entry:
+    """What is entered for the outcome of a query."""
+    named = labels(spec, query)
+    if named:
+        return Entry("labels", tuple(word for word, _ in named))
+    shown = range(spec.outcome_size)
+    if spec.outcome_flags:
+        return Entry("some numbers", fields=_fields(spec, shown[: len(shown) // 2]))
+    if spec.outcome_shape:
+        return Entry("pixels", fields=_fields(spec, shown), shape=spec.outcome_shape)
+    kept = [entry for entry in shown if entry not in spec.reset_entries]
+    return Entry("numbers", fields=_fields(spec, kept))
+
+
+def first_entry_of(spec: TaskSpec) -> Entry:
+    """What is entered for what the task reveals before any query."""
+    entries = spec.reset_entries or range(spec.outcome_size)
+    return Entry("numbers", fields=_fields(spec, entries))
+
+
+def read_entry(form: Form, spec: TaskSpec, query: int | None) -> list[float]:
+    """The outcome that was entered.
+
+    Raises:
+        InvalidOutcomeError: something is missing, or there is no such label.
+        InvalidParameterError: something is no number.
+    """
+    entry = entry_of(spec, query)
+    if entry.kind == "labels":
+        label = form.whole("label")
+        if label is None or not 0 <= label < len(entry.labels):
+            raise InvalidOutcomeError(
+                f"Choose one of the answers: {', '.join(entry.labels)}."
+            )
+        return list(labels(spec, query)[label][1])
+    outcome = [0.0] * spec.outcome_size
+    half = spec.outcome_size // 2
+    for field in entry.fields:
+        value = form.number(field.name)
+        if entry.kind == "some numbers":
+            outcome[half + field.entry] = float(value is not None)
+        elif value is None:
+            raise InvalidOutcomeError(f"{field.label} is missing; enter a number.")
+        outcome[field.entry] = value or 0.0
+    if entry.kind == "some numbers" and not any(outcome[half:]):
+        raise InvalidOutcomeError("Enter at least one of the numbers.")
+    return outcome
+
+
+def read_first_entry(form: Form, spec: TaskSpec) -> list[float] | None:
+    """What was revealed before any query, None if nothing was entered."""
+    outcome = [0.0] * spec.outcome_size
+    values = [
+        (it, form.number(f"first-{it.name}")) for it in first_entry_of(spec).fields
+    ]
+    if all(value is None for _, value in values):
+        return None
+    for field, value in values:
+        if value is None:
+            raise InvalidOutcomeError(f"{field.label} is missing; enter a number.")
+        outcome[field.entry] = value
+    return outcome
+
+
+def _fields(spec: TaskSpec, entries) -> tuple[Field, ...]:
+    return tuple(Field(f"value-{i}", spec.outcome_name(i), i) for i in entries)

@@ -1,0 +1,222 @@
+"""The pages: models and sessions, one session, the sign-in."""
+
+import secrets
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Path, Request
+from fastapi.responses import RedirectResponse, Response
+
+from icpe.core.errors import IcpeError
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.request import Request as Goal
+from icpe.core.simulate import reveals_something
+from icpe.core.units import Units
+from icpe.families.registry import describe
+from icpe.service.page.errors import PageRoute
+from icpe.service.page.forms import Form, read_form
+from icpe.service.page.outcomes import first_entry_of, read_first_entry
+from icpe.service.page.rendering import (
+    FILES,
+    HEADERS,
+    page,
+    static_file,
+    version_of,
+)
+from icpe.service.page.visitors import (
+    Visitor,
+    check_form,
+    check_rate,
+    forget_token,
+    keep_token,
+    keep_visitor,
+    visitor,
+)
+from icpe.service.views import model_summary
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+Who = Annotated[Visitor, Depends(visitor)]
+_LISTED = 50
+_GOALS = ("error_prob", "budget", "price")
+
+
+@router.get("/")
+async def home(request: Request, who: Who) -> Response:
+    """The models to start with, and the sessions to go on with."""
+    service = request.app.state.service
+
+    def read() -> list[dict[str, Any]]:
+        found = []
+        for name in service.models.names():
+            try:
+                found.append(model_summary(name, service.models.card(name)))
+            except IcpeError:
+                continue  # a file that cannot be used is not offered
+        return found
+
+    models = await service.sessions.blocking(read)
+    sessions = await service.sessions.list(_LISTED, None, None)
+    return shown(request, who, "home.html", models=models, sessions=sessions)
+
+
+@router.get("/open")
+async def reopen(request: Request, who: Who, id: str = "") -> Response:
+    """Goes to a session whose id was typed."""
+    entry = await request.app.state.service.sessions.read(id.strip())
+    return RedirectResponse(f"/sessions/{entry.id}", 303)
+
+
+@router.get("/models/{name}")
+async def model_page(request: Request, who: Who, name: str) -> Response:
+    """A model, and what can be asked of it."""
+    return await _model_page(request, who, name)
+
+
+@router.post("/models/{name}")
+async def start(request: Request, who: Who, name: str) -> Response:
+    """Starts a session."""
+    service = request.app.state.service
+    form = await read_form(request)
+    check_form(who, form)
+    try:
+        goal = form.get("goal", "")
+        if goal not in _GOALS:
+            raise HTTPException(422, "Choose what the session is asked for.")
+        asked = Goal(
+            error_prob=form.number(goal) if goal == "error_prob" else None,
+            budget=form.whole(goal) if goal == "budget" else None,
+            price=form.number(goal) if goal == "price" else None,
+            max_queries=form.whole("max_queries"),
+        )
+        model = await service.sessions.blocking(service.models.get, name)
+        entry = await service.sessions.create(
+            name,
+            asked,
+            id=form.text("id"),
+            token=form.text("token"),
+            on_alarm="stop" if "stop_on_alarm" in form else "go on",
+            **_start_of(form, model.artifact.family),
+        )
+    except IcpeError as error:
+        return await _model_page(request, who, name, str(error), form)
+    return RedirectResponse(f"/sessions/{entry.id}", 303)
+
+
+@router.get("/sign-in")
+async def sign_in_page(request: Request) -> Response:
+    """Where a token is entered."""
+    if request.app.state.service.access.open_to_all:
+        return RedirectResponse("/", 303)
+    return page("sign_in.html", visitor=None, problem=None)
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request) -> Response:
+    """Keeps a valid token in a cookie.
+
+    The form needs no key: who signs somebody in from elsewhere needs a token of this
+    service, and forms of other sites are refused by their origin.
+    """
+    service = request.app.state.service
+    form = await read_form(request)
+    host = request.client.host if request.client else "somebody"
+    check_rate(service.access, f"new from {host}")
+    given = form.text("token") or ""
+    found = await service.sessions.blocking(service.access.find, given)
+    if found is None:
+        problem = "This is no valid token; it may have been revoked, or have expired."
+        return page("sign_in.html", 403, visitor=None, problem=problem)
+    response = RedirectResponse("/", 303)
+    keep_token(request, response, given)
+    return response
+
+
+@router.post("/sign-out")
+async def sign_out(request: Request, who: Who) -> Response:
+    """Forgets the token."""
+    response = RedirectResponse("/sign-in", 303)
+    forget_token(response)
+    return response
+
+
+@router.get("/static/{version}/{name}")
+async def static(version: str, name: Annotated[str, Path(max_length=40)]) -> Response:
+    """The files of the page, which a browser may keep: their addresses change."""
+    if name not in FILES or version != version_of(name):
+        raise HTTPException(404, "There is no such file.")
+    headers = HEADERS | {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(static_file(name), headers=headers, media_type=FILES[name])
+
+
+def shown(
+    request: Request, who: Visitor, template: str, status: int = 200, **values: Any
+) -> Response:
+    """A page for a visitor."""
+    response = page(template, status, visitor=who, **values)
+    keep_visitor(request, response, who)
+    return response
+
+
+async def _model_page(
+    request: Request,
+    who: Visitor,
+    name: str,
+    problem: str | None = None,
+    form: dict[str, str] | None = None,
+) -> Response:
+    service = request.app.state.service
+    model = await service.sessions.blocking(service.models.get, name)
+    artifact, spec = model.artifact, model.artifact.family.spec
+    certified = sorted(
+        {
+            it["error_prob"]
+            for it in artifact.certificates
+            if it.get("certified") and it.get("error_prob") is not None
+        }
+    )
+    table = artifact.table
+    smallest = None
+    if table is not None and table.priced():
+        smallest = table.smallest_error_prob()
+    units = takes_units(artifact.family)
+    reveals = reveals_something(artifact.family)
+    return shown(
+        request,
+        who,
+        "model.html",
+        200 if problem is None else 422,
+        name=name,
+        model=model,
+        family=describe(artifact.family),
+        about=_first_line(artifact.family),
+        spec=spec,
+        certified=certified,
+        smallest=smallest,
+        first=first_entry_of(spec) if reveals and not units else None,
+        units=units,
+        can_name=spec.asks_about_hypotheses,
+        problem=problem,
+        form=form or {},
+        token=secrets.token_urlsafe(16),
+    )
+
+
+def _start_of(form: Form, family: AbstractTaskFamily) -> dict[str, Any]:
+    """What is known before the first question, and the user's names and units."""
+    names = [it.strip() for it in form.get("names", "").splitlines() if it.strip()]
+    start: dict[str, Any] = {"names": names or None}
+    if takes_units(family):
+        unit = form.text("unit") or ""
+        noise, matters = form.number("noise"), form.number("matters")
+        return start | {"units": Units(unit, noise, matters)}
+    if reveals_something(family):
+        start["first_outcome"] = read_first_entry(form, family.spec)
+    return start
+
+
+def takes_units(family: AbstractTaskFamily) -> bool:
+    """Whether a family reads outcomes in any units."""
+    return type(family).in_units is not AbstractTaskFamily.in_units
+
+
+def _first_line(family: Any) -> str:
+    return (type(family).__doc__ or "").strip().partition("\n")[0]

@@ -1,0 +1,196 @@
+"""The page in a browser: whole sessions by hand, as a new user would."""
+
+import re
+import shutil
+from pathlib import Path
+
+import jax.random as jr
+import numpy as np
+import pytest
+
+from icpe import make_rule, zoo
+from icpe.families import GroupTesting
+from support.serving import ServedFolder
+
+pytestmark = pytest.mark.services
+CHROMIUM = Path("/usr/bin/chromium")
+_OPTIONS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+FAMILY = GroupTesting(num_items=6, num_faulty=1, num_pools=8, horizon=12)
+PATIENCE = 120_000
+"""Milliseconds: models are compiled when they are first used."""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    models = tmp_path_factory.mktemp("models")
+    shutil.copy(zoo.path("digits"), models)
+    rule = make_rule(FAMILY, "information-gain", calibration_episodes=512)
+    rule.save(models / "pools.safetensors")
+    served = ServedFolder(models, tmp_path_factory.mktemp("served"))
+    yield served
+    served.kill()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=list(_OPTIONS)
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(chromium, service, request):
+    """A tab that notices scripts that fail, and requests to anywhere else."""
+    options = getattr(request, "param", {})
+    context = chromium.new_context(**options)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    troubles: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on(
+        "console",
+        lambda it: troubles.append(it.text) if "Content Security" in it.text else None,
+    )
+    page.on(
+        "request",
+        lambda it: (
+            None
+            if it.url.startswith((service.address, "data:", "blob:"))
+            else troubles.append(it.url)
+        ),
+    )
+    yield page
+    context.close()
+    assert not troubles
+
+
+def begin(tab, service, model):
+    tab.goto(f"{service.address}/models/{model}")
+    tab.click("button.primary.big")
+    tab.wait_for_url("**/sessions/*")
+
+
+def wait_for_answers(tab, number):
+    tab.wait_for_selector(f"#at[max='{number}']")
+
+
+def result_of(name, faulty):
+    """A test without error: positive if the pool has the faulty item."""
+    items = re.search(r"\((.*)\)", name)
+    assert items
+    return "2" if str(faulty) in items[1].split() else "1"
+
+
+def test_a_diagnosis_by_keyboard_alone_goes_on_after_a_kill(tab, service):
+    tab.goto(service.address)
+    tab.focus("a.tile[href='/models/pools']")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/models/pools")
+    tab.focus("button.primary.big")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/sessions/*")
+    number = 0
+    while tab.query_selector("form.tell"):
+        key = result_of(tab.inner_text("#question"), faulty=4)
+        if number == 1:
+            service.kill()
+            tab.keyboard.press(key)
+            tab.wait_for_selector("#trouble:not([hidden])")
+            service.start()
+        tab.keyboard.press(key)
+        number += 1
+        wait_for_answers(tab, number)
+        assert number <= FAMILY.spec.horizon
+        assert tab.query_selector("#trouble:not([hidden])") is None
+    assert number > 2
+    assert tab.inner_text("#the-answer") == "4"
+    assert "the session has ended: 4" in tab.inner_text("#live")
+    tab.keyboard.press("ArrowLeft")
+    tab.wait_for_selector("text=Back to now")
+    assert f"after {number - 1} of {number} answers" in tab.inner_text("#stage")
+
+
+@pytest.mark.parametrize("tab", [{"color_scheme": "dark"}], indirect=True)
+def test_a_digit_by_clicks_on_patches(tab, service, tmp_path):
+    family = zoo.load("digits").family.with_data()
+    task = family.sample_task(key=jr.key(5))
+    write_gray_png(np.asarray(task.image), tmp_path / "digit.png")
+    begin(tab, service, "digits")
+    tab.set_input_files("#load", tmp_path / "digit.png")
+    tab.wait_for_timeout(500)
+    number = 0
+    while tab.query_selector("form.tell"):
+        tab.click(".picture a:has(.asked)" if number % 2 else "#reveal")
+        number += 1
+        wait_for_answers(tab, number)
+        assert number <= family.spec.horizon
+    assert tab.inner_text("#the-answer") == str(int(task.label))
+    assert len(tab.query_selector_all(".picture g[role=img]")) == number
+    background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert max(map(int, re.findall(r"\d+", background))) < 64
+
+
+@pytest.mark.parametrize(
+    "tab",
+    [{"viewport": {"width": 360, "height": 740}, "java_script_enabled": False}],
+    indirect=True,
+)
+def test_a_narrow_screen_without_scripts(tab, service):
+    for path in ("/", "/models/digits", "/models/pools"):
+        tab.goto(service.address + path)
+        assert overflow(tab) <= 0
+    begin(tab, service, "pools")
+    tab.click("#label-0")
+    wait_for_answers(tab, 1)
+    assert overflow(tab) <= 0
+    tab.click("text=Undo")
+    tab.wait_for_selector("#at", state="detached")
+    assert "There are no answers yet." in tab.inner_text(".answers")
+    begin(tab, service, "digits")
+    assert overflow(tab) <= 0
+
+
+def overflow(tab):
+    """How many pixels the page is wider than the screen."""
+    box = tab.locator("html")
+    width = box.evaluate("it => it.scrollWidth - it.clientWidth")
+    return int(width)
+
+
+def write_gray_png(image, path):
+    """A picture with 8 bits a pixel, as any program writes it."""
+    import struct
+    import zlib
+
+    gray = (np.clip(image, 0, 1) * 255).round().astype(np.uint8)
+    rows = b"".join(b"\0" + row.tobytes() for row in gray)
+    head = struct.pack(">IIBBBBB", gray.shape[1], gray.shape[0], 8, 0, 0, 0, 0)
+
+    def chunk(kind, body):
+        sealed = kind + body
+        return (
+            struct.pack(">I", len(body))
+            + sealed
+            + struct.pack(">I", zlib.crc32(sealed))
+        )
+
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
