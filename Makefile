@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 # Modules are compiled when they are first imported, and kept for the next process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: catalog demo test test-all test-services check bench results zoo-cards docs clean
+.PHONY: catalog demo test test-all test-services check bench results zoo-cards docs pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -48,6 +48,12 @@ zoo-cards: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --builder html docs docs/_build/html
+
+# Needs npm, and the folder of mnist/ in ICPE_DATA or the cache, for digits.
+pages: $(STAMP)
+	mkdir -p pages
+	$(BIN)/icpe export binary-search-16 --to html pages/binary-search.html --overwrite
+	$(BIN)/icpe export digits --to html pages/digits.html --overwrite
 
 clean:
 	rm -rf .venv

@@ -82,4 +82,5 @@ def test_there_is_one_request_and_one_place_that_says_why_an_episode_ended():
             if isinstance(node, ast.Attribute) and node.attr == "HORIZON":
                 deciders.append(path.relative_to(source).as_posix())
     assert classes == ["Request"]
-    assert set(deciders) == {"core/episode.py"}
+    # The runner of exported explorers stands alone; it is tested against sessions.
+    assert set(deciders) == {"core/episode.py", "portable.py"}

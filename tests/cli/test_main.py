@@ -66,6 +66,7 @@ ONE_OF_EACH = (
     "play uniform",
     "serve",
     "token list",
+    "export x --to onnx y",
     "study list",
     "study run binary-search",
     "study report binary-search",

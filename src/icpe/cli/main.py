@@ -37,6 +37,7 @@ COMMANDS = {
     "play": "watch one episode, or answer the queries yourself",
     "serve": "serve sessions over HTTP",
     "token": "make, list and revoke access tokens of the service",
+    "export": "write a trained explorer for places without Python",
     "study": "run the experiments of the paper, and report what they gave",
     "bench": "time the learner and a session on this machine",
     "completion": "print what makes a shell complete commands, options and names",

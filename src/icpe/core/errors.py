@@ -7,13 +7,14 @@ sentence: the argument, what was given, what is allowed, what to do.
 import difflib
 from collections.abc import Iterable
 
-
-class IcpeError(Exception):
-    """Root of all errors raised on purpose by icpe."""
-
-
-class InvalidParameterError(IcpeError, ValueError):
-    """A parameter has an impossible value."""
+# A session without the rest of icpe raises these as well, so they are written there.
+from icpe.portable import ArtifactError as ArtifactError
+from icpe.portable import IcpeError as IcpeError
+from icpe.portable import InvalidOutcomeError as InvalidOutcomeError
+from icpe.portable import InvalidParameterError as InvalidParameterError
+from icpe.portable import MissingExtraError as MissingExtraError
+from icpe.portable import OperatingPointError as OperatingPointError
+from icpe.portable import SessionError as SessionError
 
 
 class UnknownNameError(IcpeError, ValueError):
@@ -24,24 +25,12 @@ class UnsupportedError(IcpeError, ValueError):
     """Two valid things do not fit together, such as an explorer and a family."""
 
 
-class MissingExtraError(IcpeError, ImportError):
-    """An optional dependency is needed; the message names the extra to install."""
-
-
 class DataError(IcpeError, RuntimeError):
     """A data set is missing or damaged; the message says what to put where."""
 
 
-class ArtifactError(IcpeError, ValueError):
-    """A file is not an artifact this version can read, or does not fit its use."""
-
-
 class CheckpointError(IcpeError, ValueError):
     """A checkpoint is damaged or belongs to another configuration."""
-
-
-class OperatingPointError(IcpeError, ValueError):
-    """A price, budget or error probability that the explorer cannot serve."""
 
 
 class TrainingDivergedError(IcpeError, ArithmeticError):
@@ -54,14 +43,6 @@ class WriteError(IcpeError, OSError):
 
 class InUseError(IcpeError, RuntimeError):
     """Another process writes the same output; the message says which, since when."""
-
-
-class SessionError(IcpeError, RuntimeError):
-    """A call that the state of the session does not allow."""
-
-
-class InvalidOutcomeError(SessionError, ValueError):
-    """An outcome or query told to a session is malformed."""
 
 
 class ConflictError(SessionError):

@@ -1,0 +1,201 @@
+"""Programs of array operations that every ONNX runtime knows.
+
+A compiled step of an explorer looks up rows and writes into memory by gathering and
+scattering at a position that is known only at run time, and multiplies along any axes.
+Converters get these wrong or refuse them. Each is the same as something plainer: a sum
+over a row of ones and zeros, a choice between old and new, a product of matrices.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.extend.core as jex
+import jax.numpy as jnp
+from jax import lax
+
+_INLINED = (
+    "jit",
+    "pjit",
+    "closed_call",
+    "core_call",
+    "custom_jvp_call",
+    "custom_vjp_call",
+    "remat2",
+    "checkpoint",
+)
+_LONGEST_LOOP = 64
+"""Loops of a fixed length up to this are written out."""
+
+
+def plain(function: Callable[..., Any], shapes: Sequence[jax.ShapeDtypeStruct]) -> Any:
+    """A function of arrays that gives the same list of arrays in plain operations."""
+    closed = jax.make_jaxpr(lambda *inputs: jax.tree.leaves(function(*inputs)))(*shapes)
+    rewritten = jax.make_jaxpr(
+        lambda *inputs: _evaluate(closed.jaxpr, closed.consts, inputs)
+    )(*shapes)
+    return jex.jaxpr_as_fun(rewritten)
+
+
+def _evaluate(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+    values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    values.update(zip(jaxpr.invars, inputs, strict=True))
+
+    def read(variable):
+        if isinstance(variable, jex.Literal):
+            return variable.val
+        return values[variable]
+
+    for equation in jaxpr.eqns:
+        outputs = _apply(equation, [read(it) for it in equation.invars])
+        values.update(zip(equation.outvars, outputs, strict=True))
+    return [read(it) for it in jaxpr.outvars]
+
+
+def _apply(equation: Any, inputs: list[Any]) -> list[Any]:
+    name, params = equation.primitive.name, equation.params
+    if name in _INLINED:
+        return _evaluate(*_inner(params), inputs)
+    if name == "optimization_barrier":
+        return inputs
+    if name == "stop_gradient":
+        return inputs
+    if name == "scan" and params["length"] <= _LONGEST_LOOP and not params["reverse"]:
+        return _written_out(params, inputs)
+    shape = tuple(it.aval.shape for it in equation.outvars)
+    rule = _RULES.get(name)
+    output = rule(params, shape[0], *inputs) if rule else None
+    if output is not None:
+        return [output]
+    output = equation.primitive.bind(*inputs, **params)
+    return list(output) if equation.primitive.multiple_results else [output]
+
+
+def _inner(params: dict[str, Any]) -> tuple[Any, Sequence[Any]]:
+    inner = params.get("jaxpr") or params.get("call_jaxpr")
+    if isinstance(inner, jex.ClosedJaxpr):
+        return inner.jaxpr, inner.consts
+    return inner, ()
+
+
+def _written_out(params: dict[str, Any], inputs: list[Any]) -> list[Any]:
+    """A loop of fixed length, step after step."""
+    jaxpr, consts = _inner(params)
+    first, second = params["num_consts"], params["num_consts"] + params["num_carry"]
+    fixed, carried, rows = inputs[:first], inputs[first:second], inputs[second:]
+    collected = []
+    for step in range(params["length"]):
+        given = [*fixed, *carried, *(row[step] for row in rows)]
+        outputs = _evaluate(jaxpr, consts, given)
+        carried, found = (
+            outputs[: params["num_carry"]],
+            outputs[params["num_carry"] :],
+        )
+        collected.append(found)
+    return [*carried, *(jnp.stack(each) for each in zip(*collected, strict=True))]
+
+
+def _product(params: dict[str, Any], shape, left, right):
+    """A product along any axes, as one of matrices."""
+    (left_sum, right_sum), (left_batch, right_batch) = params["dimension_numbers"]
+    left_free = _others(left.ndim, left_sum, left_batch)
+    right_free = _others(right.ndim, right_sum, right_batch)
+    batch = [left.shape[axis] for axis in left_batch]
+    summed = math.prod(left.shape[axis] for axis in left_sum)
+    left = lax.transpose(left, (*left_batch, *left_free, *left_sum))
+    right = lax.transpose(right, (*right_batch, *right_sum, *right_free))
+    product = jnp.matmul(
+        lax.reshape(left, (*batch, left.size // math.prod(batch) // summed, summed)),
+        lax.reshape(right, (*batch, summed, right.size // math.prod(batch) // summed)),
+        precision=params["precision"],
+        preferred_element_type=params["preferred_element_type"],
+    )
+    return lax.reshape(product, shape)
+
+
+def _others(number: int, *taken: Sequence[int]) -> list[int]:
+    return [axis for axis in range(number) if all(axis not in some for some in taken)]
+
+
+def _gathered(params: dict[str, Any], shape, operand, indices):
+    """One row along each axis that is looked up: all others are left out of a sum."""
+    numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
+    if numbers.operand_batching_dims or indices.size != indices.shape[-1]:
+        return None
+    places = lax.reshape(indices, (indices.shape[-1],))
+    for at, axis in enumerate(map(int, numbers.start_index_map)):
+        operand = _row(operand, axis, sizes[axis], places[at])
+        if operand is None:
+            return None
+    return lax.reshape(operand, shape)
+
+
+def _sliced(params: dict[str, Any], shape, operand, *places):
+    sizes = params["slice_sizes"]
+    for axis, place in enumerate(places):
+        operand = _row(operand, axis, sizes[axis], place)
+        if operand is None:
+            return None
+    return operand
+
+
+def _row(operand, axis: int, size: int, place):
+    """The part of an axis that begins at a place, None if that is no single row."""
+    length = operand.shape[axis]
+    if size == length:
+        return operand
+    if size != 1:
+        return None
+    hot = _marks(operand.shape, axis, jnp.clip(place, 0, length - 1))
+    if operand.dtype == bool:
+        return jnp.any(hot & operand, axis=axis, keepdims=True)
+    nothing = jnp.zeros((), operand.dtype)
+    return jnp.sum(
+        jnp.where(hot, operand, nothing), axis=axis, keepdims=True, dtype=operand.dtype
+    )
+
+
+def _scattered(params: dict[str, Any], shape, operand, indices, update):
+    """New values in one row of an axis, old ones elsewhere."""
+    numbers = params["dimension_numbers"]
+    if numbers.operand_batching_dims or indices.size != indices.shape[-1]:
+        return None
+    window = [1] * operand.ndim
+    axes = [a for a in range(operand.ndim) if a not in numbers.inserted_window_dims]
+    for axis, at in zip(axes, numbers.update_window_dims, strict=True):
+        window[axis] = update.shape[at]
+    places: list[Any] = [0] * operand.ndim
+    flat = lax.reshape(indices, (indices.shape[-1],))
+    for at, axis in enumerate(map(int, numbers.scatter_dims_to_operand_dims)):
+        places[axis] = flat[at]
+    return _written(operand, lax.reshape(update, tuple(window)), places)
+
+
+def _updated(params: dict[str, Any], shape, operand, update, *places):
+    return _written(operand, update, places)
+
+
+def _written(operand, update, places: Sequence[Any]):
+    hot = jnp.ones(operand.shape, bool)
+    for axis, place in enumerate(places):
+        length = operand.shape[axis]
+        if update.shape[axis] == length:
+            continue
+        if update.shape[axis] != 1:
+            return None
+        hot = hot & _marks(operand.shape, axis, jnp.clip(place, 0, length - 1))
+    return jnp.where(hot, jnp.broadcast_to(update, operand.shape), operand)
+
+
+def _marks(shape: tuple[int, ...], axis: int, place):
+    return lax.broadcasted_iota(jnp.int32, shape, axis) == place.astype(jnp.int32)
+
+
+_RULES: dict[str, Callable[..., Any]] = {
+    "dot_general": _product,
+    "gather": _gathered,
+    "scatter": _scattered,
+    "dynamic_slice": _sliced,
+    "dynamic_update_slice": _updated,
+}

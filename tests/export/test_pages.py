@@ -1,0 +1,238 @@
+"""Pages play in a browser what sessions play in Python, without a network."""
+
+import base64
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+from icpe import zoo
+from icpe.deploy import Session
+from icpe.export import export_html
+from icpe.families import GaussianBandit, Patches
+from support.exports import rewarded
+
+pytestmark = pytest.mark.services
+CHROMIUM = "/usr/bin/chromium"
+SESSIONS = 20
+LARGEST = 20_000_000
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def search_page(tmp_path_factory):
+    return written("binary-search-16", tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def digits_page(tmp_path_factory):
+    return written("digits", tmp_path_factory)
+
+
+def written(name: str, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("pages") / f"{name}.html"
+    export_html(zoo.load(name), path, name)
+    assert path.stat().st_size <= LARGEST
+    return path
+
+
+class Opened:
+    """A page in a browser without a network, and what went wrong in it."""
+
+    def __init__(self, browser, path: Path, width: int = 1200):
+        context = browser.new_context(
+            offline=True, viewport={"width": width, "height": 860}
+        )
+        self.page = context.new_page()
+        self.problems: list[str] = []
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", self._requested)
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("#loading", state="hidden", timeout=180_000)
+        assert self.page.is_visible("#start"), self.page.inner_text("main")
+
+    def _requested(self, request) -> None:
+        if not request.url.startswith(("file:", "blob:", "data:")):
+            self.problems.append(request.url)
+
+    def start(self) -> None:
+        if self.page.is_visible("#again"):
+            self.page.click("#again")
+        self.page.click("#start")
+        self.page.wait_for_selector("#session", state="visible")
+
+    @property
+    def now(self) -> dict:
+        return self.page.evaluate(
+            """() => { const s = window.icpe.page.session; return {
+            query: s.query, stopped: s.stopped, reason: s.reason, alarm: s.alarm,
+            recommendation: s.recommendation, posterior: s.posterior,
+            certified: s.certified, lost: s.certificateLost,
+            number: s.history.length }; }"""
+        )
+
+    def wait(self, number: int) -> None:
+        self.page.wait_for_function(
+            "n => window.icpe.page.session.history.length === n && "
+            "!window.icpe.page.busy",
+            arg=number,
+        )
+
+
+def agree(session: Session, opened: Opened) -> None:
+    now = opened.now
+    assert session.posterior is not None
+    assert now["query"] == session.ask()
+    assert now["stopped"] == session.stopped
+    assert now["reason"] == session.stop_reason.name
+    assert now["recommendation"] == session.recommendation
+    assert (now["certified"], now["lost"], now["alarm"]) == (
+        session.certified,
+        session.certificate_lost,
+        session.alarm,
+    )
+    assert np.abs(np.array(now["posterior"]) - session.posterior).max() <= 1e-5
+
+
+def test_searches_are_played_by_clicks_and_keys(browser, search_page):
+    artifact = zoo.load("binary-search-16")
+    opened = Opened(browser, search_page)
+    words = [word for word, _ in artifact.family.spec.outcome_labels]
+    for episode in range(SESSIONS):
+        number = (7 * episode + 3) % 16
+        opened.start()
+        session = Session(artifact, error_prob=0.01)
+        agree(session, opened)
+        while (query := session.ask()) is not None:
+            kind = int(np.sign(number - query)) + 1
+            session.tell(query, artifact.family.spec.outcome_labels[kind][1])
+            if episode % 2:
+                opened.page.keyboard.press(str(kind + 1))
+            else:
+                opened.page.click(f"[data-word={words[kind]}]")
+            opened.wait(len(session.history))
+            agree(session, opened)
+        assert f"The answer: {number}" in opened.page.inner_text("#question")
+        assert "Certified" in opened.page.inner_text("#certificate")
+    assert opened.problems == []
+
+
+def test_digits_are_played_by_clicking_patches(browser, digits_page):
+    artifact = zoo.load("digits")
+    family = artifact.family
+    assert isinstance(family, Patches)
+    player = artifact.serve(error_prob=0.1)
+    keys = jr.split(jr.key(11), SESSIONS)
+    with_data = family.with_data()
+    tasks = [jax.device_get(with_data.sample_task(key=key)) for key in keys]
+    opened = Opened(browser, digits_page)
+    assert player.certified
+    for episode, task in enumerate(tasks):
+        pixels = np.asarray(task.image, np.float32)
+        opened.page.evaluate(
+            "text => { const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));"
+            "window.icpe.page.drawing.use(new Float32Array(bytes.buffer)); }",
+            base64.b64encode(pixels.tobytes()).decode(),
+        )
+        opened.start()
+        session = Session(artifact, error_prob=0.1)
+        patches = np.asarray(family.cut(jnp.asarray(pixels)))
+        while (query := session.ask()) is not None:
+            session.tell(query, patches[query])
+            if episode % 2:
+                opened.page.keyboard.press("Enter")
+            else:
+                opened.page.click(f"[data-query='{query}']")
+            opened.wait(len(session.history))
+            agree(session, opened)
+        name = family.spec.hypothesis_name(session.recommendation)
+        assert f"The answer: {name}" in opened.page.inner_text("#question")
+    assert opened.problems == []
+
+
+def test_a_patch_that_was_not_asked_for_loses_the_certificate(browser, digits_page):
+    opened = Opened(browser, digits_page, width=390)
+    opened.page.focus("#easel canvas")
+    opened.page.keyboard.press("4")
+    opened.start()
+    other = (opened.now["query"] + 1) % 36
+    opened.page.click(f"[data-query='{other}']")
+    opened.wait(1)
+    assert "no longer holds" in opened.page.inner_text("#certificate")
+    wide = opened.page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= 390
+
+
+def test_nothing_drawn_is_said(browser, digits_page):
+    opened = Opened(browser, digits_page)
+    opened.page.click("#start")
+    opened.page.wait_for_selector("#problem", state="visible")
+    assert "nothing on the board" in opened.page.inner_text("#problem")
+
+
+ALARMS = {
+    "shifted": lambda x: 50.0 + x,
+    "other units": lambda x: 1e6 * x,
+    "constant": lambda x: -0.25,
+    "a word": lambda x: 7.0,
+    "as it should be": lambda x: x,
+}
+
+
+def test_the_guard_of_a_page_says_what_that_of_a_session_says(browser, tmp_path):
+    artifact = rewarded(GaussianBandit(num_arms=3, horizon=12))
+    export_html(artifact, tmp_path / "arms.html")
+    opened = Opened(browser, tmp_path / "arms.html")
+    raised = []
+    for change in ALARMS.values():
+        random = np.random.default_rng(1)
+        rewards = [change(0.5 + 0.5 * random.standard_normal()) for _ in range(8)]
+        session = Session(artifact, budget=8)
+        for reward in rewards:
+            session.tell(session.ask() or 0, float(np.float32(reward)))
+        found = opened.page.evaluate(
+            """async rewards => {
+                const { model, Session } = window.icpe;
+                const s = await new Session(model, { budget: 8 }).begin();
+                for (const x of rewards) await s.tell(s.query, [x]);
+                return { alarm: s.alarm, recommendation: s.recommendation };
+            }""",
+            rewards,
+        )
+        assert found["alarm"] == session.alarm
+        assert found["recommendation"] == session.recommendation
+        raised.append(session.alarm)
+    assert raised[-1] is None and None not in raised[:2]
+
+
+def test_rewards_are_typed_and_bad_ones_refused(browser, tmp_path):
+    artifact = rewarded(GaussianBandit(num_arms=3, horizon=12))
+    export_html(artifact, tmp_path / "arms.html")
+    opened = Opened(browser, tmp_path / "arms.html", width=390)
+    opened.start()
+    opened.page.fill("#outcome-0", "0.7")
+    opened.page.keyboard.press("Enter")
+    opened.wait(1)
+    assert "0.7" in opened.page.inner_text("#history")
+    assert "nothing is strange" in opened.page.inner_text("#guard")
+    refused = opened.page.evaluate(
+        """async () => { try { await window.icpe.page.session.tell(9, [1]); }
+        catch (error) { return error.message; } }"""
+    )
+    assert refused == "query must be a whole number from 0 to 2; got 9."
