@@ -3,11 +3,13 @@
 python benchmarks/guards.py measure [NAME ..]    writes guards into the zoo's files
 python benchmarks/guards.py power [NAME ..]      writes docs/data/guards.json
 python benchmarks/guards.py table                writes the table in the docs
+
+--episodes N and --fresh N say how many episodes each measurement has.
 """
 
+import argparse
 import dataclasses
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -136,27 +138,27 @@ def changes(artifact: Artifact) -> dict[str, dict[str, Any]]:
     } | wrong_answers
 
 
-def measure(names) -> None:
+def measure(names, episodes: int) -> None:
     """Writes guards into the files of the zoo."""
     for name in names:
         artifact = zoo.load(name)
-        guard = measure_guard(artifact, episodes=EPISODES)
+        guard = measure_guard(artifact, episodes=episodes)
         dataclasses.replace(artifact, guard=guard).save(zoo.path(name))
         print(name, None if guard is None else guard.to_dict(), flush=True)
 
 
-def power(names) -> None:
+def power(names, fresh: int) -> None:
     """Counts false alarms and alarms in changed families."""
     record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     for name in names:
         artifact = zoo.load(name)
         if artifact.guard is None:
             continue
-        alarms = count_alarms(artifact, artifact.guard, FRESH, seed=SEED)
+        alarms = count_alarms(artifact, artifact.guard, fresh, seed=SEED)
         rows = {}
         for word, change in changes(artifact).items():
             rows[word] = _noticed(artifact, changed(artifact, **change))
-        record[name] = {"fresh": FRESH, "alarms": alarms, "noticed": rows}
+        record[name] = {"fresh": fresh, "alarms": alarms, "noticed": rows}
         print(name, record[name], flush=True)
         RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
 
@@ -193,13 +195,14 @@ def table() -> None:
     record = json.loads(RECORD.read_text())
     words = list(dict.fromkeys(w for r in record.values() for w in r["noticed"]))
     rows = [
-        "| explorer | false alarms, worst | " + " | ".join(words) + " |",
-        "| --- | ---: |" + " ---: |" * len(words),
+        "| explorer | false alarms, worst | of | " + " | ".join(words) + " |",
+        "| --- | ---: | ---: |" + " ---: |" * len(words),
     ]
     for name, found in sorted(record.items()):
         worst = max(found["alarms"]) / found["fresh"]
         cells = [_cell(found["noticed"].get(word)) for word in words]
-        rows.append(f"| `{name}` | {100 * worst:.2f} % | " + " | ".join(cells) + " |")
+        first = f"| `{name}` | {100 * worst:.2f} % | {found['fresh']:,} | "
+        rows.append(first + " | ".join(cells) + " |")
     text = PAGE.read_text()
     before, rest = text.split(MARK)
     after = rest.split(END)[1]
@@ -215,12 +218,23 @@ def _cell(found) -> str:
     return f"{share}, {found['queries']:.1f}"
 
 
-def main(command: str, *names: str) -> None:
+def main() -> None:
     """Does what is asked, for the named explorers or for all."""
+    parser = argparse.ArgumentParser(description="Guards of the explorers of the zoo.")
+    parser.add_argument("command", choices=("measure", "power", "table"))
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--episodes", type=int, default=EPISODES)
+    parser.add_argument("--fresh", type=int, default=FRESH)
+    args = parser.parse_args()
     keep_compiled_programs()
-    chosen = names or zoo.names()
-    {"measure": measure, "power": power}.get(command, lambda _: table())(chosen)
+    names = args.names or zoo.names()
+    if args.command == "measure":
+        measure(names, args.episodes)
+    elif args.command == "power":
+        power(names, args.fresh)
+    else:
+        table()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

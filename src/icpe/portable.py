@@ -89,7 +89,7 @@ class StopReason(enum.IntEnum):
 
 _SENTENCES = {
     StopReason.RUNNING: "the episode is still running",
-    StopReason.EXPLORER: "the explorer was sure enough to stop",
+    StopReason.EXPLORER: "the explorer decided to stop",
     StopReason.BUDGET: "the budget of queries was used up",
     StopReason.TERMINATED: "the task itself ended the episode",
     StopReason.HORIZON: "the horizon was reached, so the answer was forced",

@@ -6,7 +6,7 @@ import json
 import jax.numpy as jnp
 import pytest
 
-from icpe.artifact.certificate import Certificate, PriceTest, covering
+from icpe.artifact.certificate import Certificate, Group, PriceTest, covering
 from icpe.artifact.trees import hash_arrays
 from icpe.core.errors import ArtifactError
 from support.certificates import unearned_certificate as example
@@ -42,7 +42,16 @@ def changed(value):
 )
 def test_a_change_of_any_field_breaks_the_seal(field):
     planned = {"planned_error_prob": 0.1, "planned_confidence": 0.95}
-    values = example(test="betting", level=0.01, document="d", **planned).to_dict()
+    promised = {
+        "promise": "every-hypothesis",
+        "groups": ((0,), (1,)),
+        "bound_counts": ((480, 500), (465, 500)),
+        "shown": ("0", "1"),
+        "by_answer": (Group("0", 515, 480, 3.0),),
+    }
+    values = example(
+        test="betting", level=0.01, document="d", **planned, **promised
+    ).to_dict()
     edited = Certificate.from_dict({**values, field: changed(values[field])})
     assert not edited.is_intact
 

@@ -38,7 +38,7 @@ def test_an_episode_shows_queries_outcomes_and_the_answer(icpe):
     called = icpe(SEARCH)
     assert called.status == 0
     assert "1. query" in called.out
-    assert "the explorer was sure enough to stop" in called.out
+    assert "the explorer decided to stop" in called.out
     assert "which is right" in called.out
     assert "█" in called.out
 

@@ -279,7 +279,7 @@ def test_an_outcome_after_the_stop_is_refused():
     session = Session(EXACT, SEARCH, error_prob=0.01)
     session.tell(ask(session), 0.0)
     history = session.history
-    with pytest.raises(SessionError, match="the explorer was sure enough to stop"):
+    with pytest.raises(SessionError, match="the explorer decided to stop"):
         session.tell(0, 1.0)
     assert session.history is history
 

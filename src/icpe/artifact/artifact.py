@@ -13,7 +13,9 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 
+from icpe.artifact.belief_table import BeliefTable
 from icpe.artifact.certificate import Certificate, covering, digest
 from icpe.artifact.document import (
     FORMAT_VERSION,
@@ -40,11 +42,12 @@ from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
-from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Request
+from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Promise, Request
 from icpe.explorers.neural.config import PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import PaperExplorer, PaperNets
+from icpe.explorers.neural.sure import SureExplorer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +69,8 @@ class Artifact:
             measured.
         against_rule: what training gains over the best rule with an exact belief, None
             if that was not measured (see `icpe.evaluate.against_rule`).
+        belief_table: how far its belief can be trusted where it makes it stop, None
+            before that is measured (see `icpe.evaluate.recalibrate`).
     """
 
     nets: ExplorerNets | PaperNets | SavedRule
@@ -77,6 +82,7 @@ class Artifact:
     evaluation: dict[str, Any] | None = None
     guard: Guard | None = None
     against_rule: dict[str, Any] | None = None
+    belief_table: BeliefTable | None = None
 
     @ft.cached_property
     def explorer(self) -> AbstractExplorer:
@@ -129,6 +135,28 @@ class Artifact:
         """Hash of the operating table, by which certificates name it."""
         return digest(None if self.table is None else self.table.to_dict())
 
+    def table_hash_for(self, promise: str) -> str:
+        """Hash of the table that a ladder is planned with, for a promise."""
+        if promise != Promise.BELIEF:
+            return self.table_hash
+        table = self.belief_table
+        return digest(None if table is None else table.to_dict())
+
+    @property
+    def beliefs(self) -> BeliefTable:
+        """The table of beliefs.
+
+        Raises:
+            OperatingPointError: it was not measured yet.
+        """
+        if self.belief_table is None:
+            raise OperatingPointError(
+                "promise belief needs the table of recalibrated beliefs, which this "
+                "file does not have yet; make it with icpe calibrate FILE --promise "
+                "belief."
+            )
+        return self.belief_table
+
     @property
     def subject_hash(self) -> str:
         """Hash of what certificates are about; see `subject_of`."""
@@ -159,6 +187,11 @@ class Artifact:
         horizon = self.family.spec.horizon
         point = request.at(horizon)
         if isinstance(self.nets, PaperNets):
+            if request.promise is not Promise.AVERAGE:
+                raise OperatingPointError(
+                    "An explorer of the paper's learner promises the average alone; "
+                    "leave the promise out."
+                )
             self.nets.objective.check_serves(request, horizon)
             return Player(self.explorer, point)
         if request.error_prob is not None:
@@ -192,6 +225,25 @@ class Artifact:
             )
         return self.operating_point(price=price, max_queries=max_queries)
 
+    def by_belief(self, doubt: float, max_queries: int | None = None) -> Player:
+        """Plays until the doubt in the answer has fallen so far.
+
+        Networks choose their queries at the price of the table of beliefs.
+
+        Raises:
+            OperatingPointError: that was not measured yet.
+        """
+        horizon = self.family.spec.horizon
+        if isinstance(self.nets, SavedRule):
+            point = self.point_at(doubt, max_queries)
+            return Player(self.explorer, point, doubt=doubt)
+        explorer = SureExplorer(NeuralExplorer(self.universal_nets.for_play()))
+        price = self.beliefs.price
+        point = OperatingPoint.at(horizon, price=price, max_queries=max_queries)
+        least = jnp.asarray(doubt, point.error_prob.dtype)
+        point = dataclasses.replace(point, error_prob=least)
+        return Player(explorer, point, doubt=doubt)
+
     def _weighed(self, request: Request) -> OperatingPoint:
         """The doubt at which a rule is worth most at a price, by its table."""
         if request.price is None:
@@ -211,9 +263,20 @@ class Artifact:
     def _serve_error_prob(self, request: Request) -> Player:
         assert request.error_prob is not None
         horizon = self.family.spec.horizon
+        promise = str(request.promise)
         certificate = None
         if not request.has_cap(horizon):
-            certificate = self.certificate_for(request.error_prob, request.confidence)
+            certificate = self.certificate_for(
+                request.error_prob, request.confidence, promise
+            )
+        if promise == Promise.BELIEF:
+            return self._serve_belief(request, certificate)
+        if certificate is None and promise != Promise.AVERAGE:
+            raise OperatingPointError(
+                f"promise {promise} is served by a certificate alone, without a cap "
+                "on the queries; make one with icpe certify FILE --error-prob "
+                f"{request.error_prob:g} --promise {promise}."
+            )
         if certificate is None:
             price = self._calibrated_price(request.error_prob, request.max_queries)
         else:
@@ -221,8 +284,22 @@ class Artifact:
         point = OperatingPoint.at(horizon, price=price, max_queries=request.max_queries)
         return Player(self.explorer, point, certificate)
 
+    def _serve_belief(
+        self, request: Request, certificate: Certificate | None
+    ) -> Player:
+        if certificate is not None:
+            doubt = certificate.price
+        else:
+            doubt = self.beliefs.row_for(request.error_prob or 0.0).doubt
+        assert doubt is not None
+        player = self.by_belief(doubt, request.max_queries)
+        return dataclasses.replace(player, certificate=certificate)
+
     def certificate_for(
-        self, error_prob: float, confidence: float = LEAST_CONFIDENCE
+        self,
+        error_prob: float,
+        confidence: float = LEAST_CONFIDENCE,
+        promise: str = Promise.AVERAGE,
     ) -> Certificate | None:
         """The certificate that covers an error probability, None if none does."""
         if not self.certificates:
@@ -231,9 +308,10 @@ class Artifact:
             self.certificates,
             error_prob,
             weights=self.weights_hash,
-            table=self.table_hash,
+            table=self.table_hash_for(promise),
             document=lambda: self.subject_hash,
             confidence=confidence,
+            promise=promise,
         )
 
     def _calibrated_price(self, error_prob: float, max_queries: int | None) -> float:
@@ -262,6 +340,9 @@ class Artifact:
             "evaluation": self.evaluation,
             "guard": None if self.guard is None else self.guard.to_dict(),
             "against_rule": self.against_rule,
+            "belief_table": None
+            if self.belief_table is None
+            else self.belief_table.to_dict(),
         }
 
     def _described(self) -> dict[str, Any]:
@@ -301,6 +382,7 @@ class Artifact:
             table = document["operating_table"]
             _check_horizon(table, family)
             guard = document.get("guard")  # the first files do not have it
+            beliefs = document.get("belief_table")
             return Artifact(
                 nets=nets,
                 family=family,
@@ -311,6 +393,7 @@ class Artifact:
                 evaluation=document["evaluation"],
                 guard=guard and Guard.of(guard, stored.data("guard."), family.spec),
                 against_rule=document.get("against_rule"),
+                belief_table=beliefs and BeliefTable.from_dict(beliefs),
             )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from icpe.core.errors import ArtifactError, OperatingPointError
-from icpe.core.goals import LEAST_CONFIDENCE, Request
+from icpe.core.goals import LEAST_CONFIDENCE, Promise, Request
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,13 +24,21 @@ class PriceTest:
     """One price of the ladder: right answers there, and whether its test passed.
 
     `episodes` is how many were played there; None if all tests had as many as the
-    certificate says.
+    certificate says. `counts` has the right answers and the episodes that each bet was
+    about, where that is not simply all of them: the decided sessions, or one pair for
+    each group of hypotheses.
     """
 
     price: float
     successes: int
     passed: bool
     episodes: int | None = None
+    counts: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def bets(self) -> tuple[tuple[int, int], ...]:
+        """Right answers and episodes of each bet, all of which must be won."""
+        return self.counts or ((self.successes, self.episodes or 0),)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +104,17 @@ class Certificate:
         planned_confidence: the confidence of that call.
         document: hash of what the file said of the explorer (see `subject_of`); None
             in certificates that are older than the seal of whole files.
+        promise: what was tested, the name of a `Promise`; None for the average. With
+            "belief" the price is the doubt at which sessions stop, and all that is
+            said of accuracy is about those that do.
+        groups: with "every-hypothesis", which hypotheses are tested together; None if
+            each by itself.
+        bound_counts: as `PriceTest.counts`, in the set behind the lower bound, which
+            then is that of the group with the lowest.
+        shown: with "every-hypothesis", the groups that may be listed as shown, the
+            level being divided among all groups; all of them if it is certified.
+        by_answer: the set behind the lower bound, split by the answer given; with
+            "belief" of the decided sessions alone.
     """
 
     error_prob: float | None
@@ -126,6 +145,19 @@ class Certificate:
     planned_error_prob: float | None = None
     planned_confidence: float | None = None
     document: str | None = None
+    promise: str | None = None
+    groups: tuple[tuple[int, ...], ...] | None = None
+    bound_counts: tuple[tuple[int, int], ...] | None = None
+    shown: tuple[str, ...] | None = None
+    by_answer: tuple[Group, ...] | None = None
+
+    @property
+    def undecided(self) -> float | None:
+        """The share of undecided sessions in the set behind the lower bound, if any
+        session can be."""
+        if self.promise != Promise.BELIEF or not self.bound_counts:
+            return None
+        return 1.0 - self.bound_counts[0][1] / self.episodes
 
     def sealed(self) -> "Certificate":
         """The same certificate with the digest of its content."""
@@ -144,7 +176,7 @@ class Certificate:
         values = dataclasses.asdict(self)
         return _without_none(values, _YOUNGER) | {
             "ladder": tuple(
-                _without_none(test, ("episodes",)) for test in values["ladder"]
+                _without_none(test, ("episodes", "counts")) for test in values["ladder"]
             )
         }
 
@@ -156,12 +188,17 @@ class Certificate:
             ArtifactError: a field is missing, unknown or of the wrong kind.
         """
         try:
+            by_answer = values.get("by_answer")
             return Certificate(
                 **{
                     **values,
-                    "ladder": tuple(PriceTest(**v) for v in values["ladder"]),
+                    "ladder": tuple(_price_test(v) for v in values["ladder"]),
                     "by_hypothesis": tuple(Group(**v) for v in values["by_hypothesis"]),
                     "by_difficulty": tuple(Group(**v) for v in values["by_difficulty"]),
+                    "by_answer": by_answer and tuple(Group(**v) for v in by_answer),
+                    "groups": _pairs(values.get("groups")),
+                    "bound_counts": _pairs(values.get("bound_counts")),
+                    "shown": _tuple(values.get("shown")),
                 }
             )
         except (KeyError, TypeError) as error:
@@ -177,7 +214,24 @@ _YOUNGER = (
     "planned_error_prob",
     "planned_confidence",
     "document",
+    "promise",
+    "groups",
+    "bound_counts",
+    "shown",
+    "by_answer",
 )
+
+
+def _price_test(values: Mapping[str, Any]) -> PriceTest:
+    return PriceTest(**{**values, "counts": _pairs(values.get("counts"))})
+
+
+def _pairs(values: Any) -> Any:
+    return values and tuple(map(tuple, values))
+
+
+def _tuple(values: Any) -> Any:
+    return None if values is None else tuple(values)
 
 
 def _without_none(values: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -193,6 +247,7 @@ def covering(
     table: str,
     document: Callable[[], str] | None = None,
     confidence: float = LEAST_CONFIDENCE,
+    promise: str = Promise.AVERAGE,
 ) -> Certificate | None:
     """The certificate that serves a request, None if there is none.
 
@@ -208,6 +263,7 @@ def covering(
         document: gives the hash of what their file says of them (see `subject_of`),
             asked for where a certificate names it.
         confidence: the least confidence that will do.
+        promise: what is asked for. What holds for every hypothesis holds on average.
     """
     named = ft.cache(document or (lambda: ""))
     return preferred(
@@ -215,6 +271,7 @@ def covering(
             certificate
             for certificate in map(Certificate.from_dict, records)
             if certificate.certified
+            and _keeps(certificate, promise, table)
             and certificate.error_prob is not None
             and certificate.error_prob <= error_prob
             and certificate.confidence >= confidence
@@ -226,18 +283,31 @@ def covering(
     )
 
 
+def _keeps(certificate: Certificate, promise: str, table: str) -> bool:
+    """Whether what was tested is what is asked for, or implies it.
+
+    What stops by a belief depends on the table of beliefs, which must be the same.
+    """
+    found = certificate.promise or Promise.AVERAGE
+    if found == Promise.BELIEF:
+        return promise == found and certificate.table == table
+    return promise in (found, Promise.AVERAGE)
+
+
 def preferred(certificates: Iterable[Certificate], table: str) -> Certificate | None:
     """The one of several certificates to be used, None if there is none.
 
-    It is the one for the largest error probability, which needs the fewest queries;
-    then the one of the largest confidence; then one planned with the operating table
-    of this hash; then the earliest attempt, so that trying again for a better price
-    changes nothing; then the one that went on the longest, which costs no confidence.
+    It is the one for the largest error probability, which needs the fewest queries,
+    and rather for the average than for every hypothesis; then the one of the largest
+    confidence; then one planned with the operating table of this hash; then the
+    earliest attempt, so that trying again for a better price changes nothing; then the
+    one that went on the longest, which costs no confidence.
     """
     return max(
         certificates,
         key=lambda it: (
             it.error_prob or 0.0,
+            it.promise is None,
             it.confidence,
             it.table == table,
             -it.attempt,

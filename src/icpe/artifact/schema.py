@@ -7,6 +7,7 @@ have been wrong, or another program, so the values are checked as well.
 from collections.abc import Mapping
 from typing import Any
 
+from icpe.artifact.belief_table import BeliefTable
 from icpe.artifact.certificate import Certificate
 from icpe.artifact.operating_table import OperatingTable
 from icpe.artifact.records import LimitsRecord, NetworkRecord, ObjectiveRecord
@@ -47,6 +48,8 @@ def check_document(document: Mapping[str, Any]) -> None:
     _check_kind(document)
     _check_networks(document)
     check_value(document.get("against_rule"), RuleGain | None, "against_rule")
+    if document.get("belief_table") is not None:
+        _check_beliefs(document["belief_table"])
     _check_provenance(document["provenance"])
     if document["operating_table"] is not None:
         _check_table(document["operating_table"])
@@ -138,6 +141,18 @@ def _check_table(table: Any) -> None:
     priced = [row for row in table["rows"] if row["price"] is not None]
     if not any(row["max_queries"] == table["horizon"] for row in priced):
         raise ValueError("operating_table has no row with a price and without a cap")
+
+
+def _check_beliefs(table: Any) -> None:
+    check_record(table, BeliefTable, "belief_table")
+    _check_ranges(table, "belief_table")
+    for index, row in enumerate(table["rows"]):
+        where = f"belief_table.rows[{index}]"
+        _check_ranges(row, where)
+        if not 0 < row["doubt"] < 1:
+            raise ValueError(f"{where}.doubt must lie between 0 and 1")
+        if not 0 <= row["successes"] <= row["decided"] <= row["episodes"]:
+            raise ValueError(f"{where} counts more than were played")
 
 
 def _check_certificates(certificates: Any) -> None:

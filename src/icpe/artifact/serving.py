@@ -9,10 +9,16 @@ import jax.random as jr
 
 from icpe.artifact.artifact import Artifact
 from icpe.artifact.player import Player
-from icpe.core.errors import IcpeError, InvalidParameterError, UnsupportedError
+from icpe.artifact.saved_rule import is_rule
+from icpe.core.errors import (
+    IcpeError,
+    InvalidParameterError,
+    OperatingPointError,
+    UnsupportedError,
+)
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily, same_family
-from icpe.core.request import OperatingPoint, Request
+from icpe.core.request import OperatingPoint, Promise, Request
 from icpe.core.spec import TaskSpec
 from icpe.families.registry import describe
 
@@ -32,12 +38,28 @@ def serve(contender: Contender, request: Request, family: AbstractTaskFamily) ->
     if not isinstance(contender, Artifact):
         point = request.at(family.spec.horizon)
         _check_fit(contender, point, family)
-        return Player(contender, point)
+        return Player(contender, point, doubt=_doubt(contender, request))
     check_numbers(contender.family.spec, family)
     player = contender.serve(request)
     if same_family(family, contender.family):
         return player
     return dataclasses.replace(player, certificate=None)
+
+
+def _doubt(explorer: AbstractExplorer, request: Request) -> float | None:
+    """The doubt at which a rule decides, None where no belief is promised.
+
+    Raises:
+        OperatingPointError: the explorer cannot keep the promise.
+    """
+    if request.promise is Promise.AVERAGE:
+        return None
+    if request.promise is Promise.BELIEF and is_rule(explorer):
+        return request.error_prob
+    raise OperatingPointError(
+        f"promise {request.promise} is for rules with an exact belief, and for "
+        "certified files; leave it out here."
+    )
 
 
 def check_contender(contender: Any) -> None:

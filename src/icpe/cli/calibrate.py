@@ -1,7 +1,7 @@
 """`icpe calibrate`: measure the operating table of a trained explorer again."""
 
 import dataclasses
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -26,6 +26,10 @@ class Args:
         tuple[int, ...], tyro.conf.arg(metavar="N [N ...]", help_behavior_hint="")
     ] = ()
     """Caps that get rows of their own, beside those that have them already."""
+    promise: Annotated[
+        Literal["average", "belief"], tyro.conf.arg(metavar="average|belief")
+    ] = "average"
+    """belief: recalibrate its belief at the times when it would stop by it, instead."""
     seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = (
         None
     )
@@ -64,7 +68,8 @@ def run(args: Args) -> int:
         artifact.save(path)
     assert artifact.table is not None
     if args.json:
-        print_json(artifact.table.to_dict())
+        table = artifact.table if args.promise == "average" else artifact.beliefs
+        print_json(table.to_dict())
     else:
         console = output()
         print_card(console, artifact.document(), args.file)
@@ -81,10 +86,19 @@ def _measured(args: Args, path):
     """The explorer of a file, with a new table and a new guard."""
     from icpe.artifact import Artifact
     from icpe.cli.terminal import progress_meter
+    from icpe.evaluate.recalibrate import recalibrate
     from icpe.workflow import measured
 
     artifact = Artifact.load(path)
     asked = _request(args, artifact.table)
+    if args.promise == "belief":
+        table = recalibrate(
+            artifact,
+            episodes=asked["episodes"],
+            seed=asked["seed"],
+            progress=progress_meter(),
+        )
+        return dataclasses.replace(artifact, belief_table=table)
     return measured(artifact, **asked, progress=progress_meter())
 
 

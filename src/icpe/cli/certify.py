@@ -1,7 +1,8 @@
 """`icpe certify`: show by tests how rarely a trained explorer errs."""
 
 import dataclasses
-from typing import Annotated, Any
+import json
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -38,6 +39,15 @@ class Args:
     episodes: Annotated[int | None, _optional("N")] = None
     """The most episodes at each price, earlier ones included, and in the bound; if left
     out, enough to show an accuracy that is 0.01 above."""
+    promise: Annotated[
+        Literal["average", "belief", "every-hypothesis"] | None,
+        _optional("average|belief|every-hypothesis"),
+    ] = None
+    """What is promised: the average over all answers (if left out), over those that
+    its recalibrated belief makes it stop for, or whichever hypothesis is true."""
+    groups: Annotated[str | None, _optional("JSON")] = None
+    """With every-hypothesis: numbers of hypotheses that are tested together, as in
+    "[[0], [1, 2]]"; each by itself if left out."""
     seed: Annotated[int | None, _optional("N")] = None
     """Seed of the episodes; if left out, a hash of weights and family. Another seed is
     another attempt."""
@@ -103,8 +113,15 @@ def _certify(args: Args, artifact, path) -> int:
     from icpe.cli.terminal import output, print_json, progress_meter
     from icpe.evaluate.certify import certify
 
+    promise = args.promise or "average"
+    groups = _groups_of(args.groups)
+    if promise == "belief" and artifact.belief_table is None:
+        artifact = _recalibrated(artifact)
+        artifact.save(path)  # with its table, whatever comes of the tests
     certificate = certify(
         artifact,
+        promise=promise,
+        groups=groups,
         error_prob=args.error_prob,
         budget=args.budget,
         confidence=args.confidence,
@@ -124,6 +141,30 @@ def _certify(args: Args, artifact, path) -> int:
     return _NOT_CERTIFIED if certificate.certified is False else 0
 
 
+def _recalibrated(artifact):
+    """The artifact with a table of recalibrated beliefs."""
+    from icpe.cli.terminal import progress_meter
+    from icpe.evaluate.recalibrate import recalibrate
+
+    table = recalibrate(artifact, progress=progress_meter())
+    return dataclasses.replace(artifact, belief_table=table)
+
+
+def _groups_of(word: str | None):
+    """Lists of hypotheses, read as JSON."""
+    from icpe.core.errors import InvalidParameterError
+
+    if word is None:
+        return None
+    try:
+        groups = json.loads(word)
+        return [[int(it) for it in group] for group in groups]
+    except (ValueError, TypeError) as error:
+        raise InvalidParameterError(
+            f"--groups must be lists of hypotheses such as [[0], [1, 2]]; got {word!r}."
+        ) from error
+
+
 def _verify(args: Args, artifact) -> int:
     from icpe.cli.terminal import output, print_json, progress_meter
     from icpe.evaluate.verify import verify
@@ -133,6 +174,7 @@ def _verify(args: Args, artifact) -> int:
         args.error_prob,
         budget=args.budget,
         confidence=args.confidence,
+        promise=args.promise,
         seed=args.seed,
         progress=progress_meter(),
     )
@@ -172,9 +214,9 @@ def _sentences(certificate):
     confidence = f"{100 * certificate.confidence:g} %"
     if certificate.certified:
         yield (
-            f"[bold]Certified[/]: at price {certificate.price:.4g} the error "
-            f"probability is at most {certificate.error_prob:g}, with confidence "
-            f"{confidence}."
+            f"[bold]Certified[/]: {_where(certificate)} the error probability"
+            f"{_of_what(certificate)} is at most {certificate.error_prob:g}, with "
+            f"confidence {confidence}."
         )
         if certificate.confidence < LEAST_CONFIDENCE:
             yield (
@@ -184,25 +226,35 @@ def _sentences(certificate):
             )
     elif certificate.certified is False:
         yield (
-            f"[bold]Not certified[/]: an error probability of "
-            f"{certificate.error_prob:g} was not shown. The closest point is price "
-            f"{certificate.price:.4g}, with an accuracy of "
-            f"{certificate.bound_successes / certificate.episodes:.4f}."
+            f"[bold]Not certified[/]: an error probability{_of_what(certificate)} of "
+            f"{certificate.error_prob:g} was not shown. The closest point is "
+            f"{_where(certificate).removeprefix('at ')}, with an accuracy of "
+            f"{_accuracy(certificate):.4f}."
         )
-        yield (
-            "No number of episodes would show it for an explorer of that accuracy; "
-            "train longer, or ask for a larger error probability."
-            if certificate.episodes_needed is None
-            else f"If that is its accuracy, about {certificate.episodes_needed} "
-            "episodes would show it (--episodes); to go on costs no confidence."
-        )
+        if certificate.promise:
+            yield from _not_shown(certificate)
+        else:
+            yield (
+                "No number of episodes would show it for an explorer of that accuracy; "
+                "train longer, or ask for a larger error probability."
+                if certificate.episodes_needed is None
+                else f"If that is its accuracy, about {certificate.episodes_needed} "
+                "episodes would show it (--episodes); to go on costs no confidence."
+            )
     at = "" if certificate.budget is None else f" with {certificate.budget} queries"
+    worst = certificate.promise == "every-hypothesis"
     yield (
-        f"In {certificate.episodes} separate episodes{at} the accuracy was "
-        f"{certificate.bound_successes / certificate.episodes:.4f}, by these alone at "
-        f"least {floored(certificate.lower_bound)} with confidence {confidence}, and "
-        f"they took {certificate.mean_queries:.3f} queries on average."
+        f"In {certificate.episodes} separate episodes{at} the accuracy"
+        f"{_of_what(certificate)} was {_accuracy(certificate):.4f}, by these alone at "
+        f"least {floored(certificate.lower_bound)} with confidence {confidence}"
+        + (" whichever hypothesis is true" if worst else "")
+        + f", and they took {certificate.mean_queries:.3f} queries on average."
     )
+    if certificate.undecided is not None:
+        yield (
+            f"Undecided were {100 * certificate.undecided:.2f} % of these episodes: "
+            "they came to an end before the belief was reached."
+        )
     if certificate.attempt > 1:
         yield (
             f"This is attempt number {certificate.attempt}; all of them are kept in "
@@ -217,6 +269,43 @@ def _sentences(certificate):
         yield (
             f"The seed {certificate.seed} was chosen by hand, which the file records."
         )
+
+
+def _where(certificate) -> str:
+    if certificate.promise == "belief":
+        return f"stopping at a doubt of {certificate.price:.4g}"
+    return f"at price {certificate.price:.4g}"
+
+
+def _of_what(certificate) -> str:
+    if certificate.promise == "belief":
+        return " of the sessions that stopped so"
+    if certificate.promise == "every-hypothesis" and certificate.certified:
+        return ", whichever hypothesis is true,"
+    return ""
+
+
+def _accuracy(certificate) -> float:
+    """In the episodes behind the bound; by belief, of the decided ones."""
+    if certificate.promise == "belief" and certificate.bound_counts:
+        right, number = certificate.bound_counts[0]
+        return right / max(number, 1)
+    return certificate.bound_successes / certificate.episodes
+
+
+def _not_shown(certificate):
+    """Which groups may be listed as shown, and that the others are not."""
+    if certificate.shown is None:
+        return
+    first = next(
+        it for it in certificate.ladder if it.price == certificate.price
+    )  # fmt: skip
+    others = len(first.counts or ()) - len(certificate.shown)
+    listed = ", ".join(certificate.shown) or "none"
+    yield (
+        f"Shown at a level that is divided among all of them: {listed}. Not shown: "
+        f"{others} others, because of errors or of too few episodes (--episodes)."
+    )
 
 
 def _ladder(certificate):
@@ -247,9 +336,12 @@ def _groups(certificate):
         table.add_column(heading, justify="right")
     wrong = [it for it in certificate.by_hypothesis if it.successes < it.episodes]
     worst = sorted(wrong, key=lambda group: group.accuracy)[:_NUM_WORST]
+    given = [it for it in certificate.by_answer or () if it.successes < it.episodes]
+    doubtful = sorted(given, key=lambda group: group.accuracy)[:_NUM_WORST]
     for title, groups in (
         (certificate.difficulty, certificate.by_difficulty),
         ("truth, where it errs most", worst),
+        ("answer, where it is wrong most often", doubtful),
     ):
         if not groups:
             continue

@@ -80,11 +80,15 @@ class Exchange:
 
 @dataclasses.dataclass(frozen=True)
 class EpisodeEnd:
-    """How an episode ended; `recommendation` is None after a contradiction."""
+    """How an episode ended; `recommendation` is None after a contradiction.
+
+    `undecided` says that a belief was asked for and not reached.
+    """
 
     recommendation: int | None
     stop_reason: StopReason
     exchanges: tuple[Exchange, ...]
+    undecided: bool = False
 
 
 def run_episode(
@@ -125,7 +129,10 @@ def run_episode(
         if notices_contradictions and family.contradicts(history):
             return EpisodeEnd(None, reason, tuple(exchanges))
         on_exchange(exchanges[-1], history)
-    return EpisodeEnd(int(turn.recommendation), reason, tuple(exchanges))
+    undecided = turn.posterior is not None and not player.is_decided(turn.posterior)
+    return EpisodeEnd(
+        int(turn.recommendation), reason, tuple(exchanges), bool(undecided)
+    )
 
 
 def _history(exchanges: Sequence[Exchange], outcomes: Sequence[np.ndarray]) -> History:

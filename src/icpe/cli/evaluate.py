@@ -132,6 +132,13 @@ def print_reports(console, reports) -> None:
     console.print(reports[0].title)
     console.print(table)
     for report in reports:
+        if report.undecided is not None and report.decided_accuracy is not None:
+            console.print(
+                f"{escape(report.explorer)}: {100 * report.undecided:.2f} % undecided; "
+                f"of the others {report.decided_accuracy:.4f} right",
+                soft_wrap=True,
+            )
+    for report in reports:
         if report.price is not None and report.error_prob is not None:
             console.print(
                 f"[dim]{escape(report.explorer)} serves error probability "

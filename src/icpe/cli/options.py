@@ -52,6 +52,12 @@ class Goal:
     """Maximize P(correct) - C * cost."""
     max_queries: Annotated[int | None, _optional("N")] = None
     """With --error-prob or --price: answer after N queries at the latest."""
+    promise: Annotated[
+        Literal["average", "belief", "every-hypothesis"],
+        tyro.conf.arg(metavar="average|belief|every-hypothesis"),
+    ] = "average"
+    """With --error-prob: of all answers on average, of those that it is sure of, or
+    whichever hypothesis is true."""
 
     def request(self, default_error_prob: float | None = None):
         """The `icpe.core.goals.Request`, with a default where no goal was given."""

@@ -112,6 +112,7 @@ def _play_with_simulator(args: Args, family, request, player) -> None:
         print_json(_record(args.explorer, family, end, world.truth))
     else:
         view.end(end, world.truth)
+        _say_what_was_promised(console, request)
     if args.save is not None:
         film.save(args.save, args.explorer, end, world.truth)
         if not args.json:
@@ -157,6 +158,14 @@ def _play_with_person(args: Args, family, request, player) -> None:
         console.print("\nGoodbye.")
         return
     view.end(end, truth=None)
+    _say_what_was_promised(console, request)
+
+
+def _say_what_was_promised(console, request) -> None:
+    if request.promised is not None:
+        console.print(
+            f"[dim]Asked for: {request.promised}.[/]", soft_wrap=True, highlight=False
+        )
 
 
 def _served(request, player) -> str:
@@ -244,4 +253,5 @@ def _record(name: str, family, end, truth: int) -> dict:
         "recommendation": end.recommendation,
         "hypothesis": truth,
         "correct": end.recommendation == truth,
+        "undecided": end.undecided,
     }

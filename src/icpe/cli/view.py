@@ -60,6 +60,10 @@ class EpisodeView:
             f"Stopped after {count} {'query' if count == 1 else 'queries'}: "
             f"{end.stop_reason.sentence}."
         )
+        if end.undecided:
+            console.print(
+                "[yellow]Undecided[/]: the belief that was asked for was not reached."
+            )
         answer = escape(spec.hypothesis_name(end.recommendation))
         if truth is None:
             console.print(f"The answer: [bold]{answer}[/].")

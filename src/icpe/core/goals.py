@@ -20,6 +20,20 @@ LEAST_CONFIDENCE = 0.95
 """Requests are served by certificates of this confidence or more, if none is named."""
 
 
+class Promise(enum.StrEnum):
+    """What an error probability is promised about.
+
+    * `AVERAGE`: answers to such problems are wrong that often at most, on average.
+    * `BELIEF`: it stops only when its belief in the answer, recalibrated at such stops,
+      reaches 1 - error_prob; sessions that end otherwise are undecided.
+    * `EVERY_HYPOTHESIS`: as for the average, whichever hypothesis is true.
+    """
+
+    AVERAGE = "average"
+    BELIEF = "belief"
+    EVERY_HYPOTHESIS = "every-hypothesis"
+
+
 class Regime(enum.StrEnum):
     """What an episode is asked to optimize (section "operating points" of the docs).
 
@@ -45,10 +59,12 @@ class Request:
         price: price of one unit of cost, in units of probability.
         max_queries: cap on the queries, beside a price or an error probability.
         confidence: the least confidence of a certificate that may serve error_prob.
+        promise: what error_prob is promised about, a `Promise` or its name.
 
     Raises:
-        OperatingPointError: not exactly one of the first three is given, or a value is
-            of the wrong kind or lies outside its range.
+        OperatingPointError: not exactly one of the first three is given, a value is
+            of the wrong kind or lies outside its range, or a promise other than the
+            average comes without error_prob.
         InvalidParameterError: the confidence is no probability.
     """
 
@@ -57,8 +73,10 @@ class Request:
     price: float | None = None
     max_queries: int | None = None
     confidence: float = LEAST_CONFIDENCE
+    promise: Promise | str = Promise.AVERAGE
 
     def __post_init__(self):
+        self._check_promise()
         named = [name for name in _GOALS if getattr(self, name) is not None]
         if len(named) != 1:
             raise OperatingPointError(
@@ -111,9 +129,46 @@ class Request:
 
         return operating_point(self, cap)
 
+    def _check_promise(self) -> None:
+        if self.promise not in tuple(Promise):
+            raise OperatingPointError(
+                f"promise must be one of {', '.join(Promise)}; got {self.promise!r}."
+            )
+        object.__setattr__(self, "promise", Promise(self.promise))
+        if self.promise is not Promise.AVERAGE and self.error_prob is None:
+            raise OperatingPointError(
+                f"promise {self.promise} is about error_prob, which is missing; give "
+                "it, or leave the promise out."
+            )
+
+    @property
+    def promised(self) -> str | None:
+        """What is promised of the answer, in words; None without an error_prob."""
+        if self.error_prob is None:
+            return None
+        share = f"at most {100 * self.error_prob:g} %"
+        if self.promise is Promise.BELIEF:
+            return (
+                "it stops only when its recalibrated belief reaches "
+                f"{1 - self.error_prob:g}; of the answers that come so, {share} are "
+                "wrong on average over such problems"
+            )
+        if self.promise is Promise.EVERY_HYPOTHESIS:
+            return (
+                f"whichever hypothesis is true, {share} of the answers are wrong on "
+                "average over such problems"
+            )
+        return (
+            f"{share} of the answers are wrong on average over such problems; a single "
+            "one may be less sure"
+        )
+
     def __str__(self) -> str:
         asked = {name: getattr(self, name) for name in (*_GOALS, "max_queries")}
-        return ", ".join(f"{k}={v:g}" for k, v in asked.items() if v is not None)
+        words = [f"{k}={v:g}" for k, v in asked.items() if v is not None]
+        if self.promise is not Promise.AVERAGE:
+            words.append(f"promise={self.promise}")
+        return ", ".join(words)
 
 
 _GOALS = ("error_prob", "budget", "price")

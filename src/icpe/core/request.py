@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.goals import LEAST_CONFIDENCE as LEAST_CONFIDENCE
+from icpe.core.goals import Promise as Promise
 from icpe.core.goals import Regime as Regime
 from icpe.core.goals import Request as Request
 

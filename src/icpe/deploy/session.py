@@ -20,7 +20,7 @@ from icpe.core.episode import StopReason
 from icpe.core.errors import InvalidParameterError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
-from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Request
+from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Promise, Request
 from icpe.core.units import Units
 from icpe.deploy.engine import Answer, Change, Engine, State, Steps, complete
 from icpe.deploy.events import Draft, Event, Kind, numbered
@@ -234,6 +234,25 @@ class AbstractSession:
         return self._state.alarm
 
     @property
+    def promised(self) -> str | None:
+        """What the request promises of the answer, in words; None if nothing is.
+
+        Whether it was shown is another matter: see `certified`.
+        """
+        return self._engine.setup.request.promised
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it stopped without the belief that was asked for.
+
+        That is possible where the request promises a belief, and the queries came to
+        an end before. What the certificate says is about the other sessions.
+        """
+        if not self.stopped or self.posterior is None:
+            return False
+        return not bool(self._engine.setup.player.is_decided(self.posterior))
+
+    @property
     def operating_point(self) -> OperatingPoint:
         """The price or budget by which the request is served."""
         return self._engine.setup.player.operating_point
@@ -272,6 +291,8 @@ class Session(AbstractSession):
         price: price of one unit of cost, in units of probability.
         max_queries: cap on the queries, beside a price or an error probability.
         confidence: the least confidence of a certificate that may serve error_prob.
+        promise: what error_prob is promised about: "average", "belief" or
+            "every-hypothesis".
         first_outcome: what the task reveals before any query; needed where the family
             reveals something.
         query_mask: which queries are allowed at first, where the family cannot tell.
@@ -302,6 +323,7 @@ class Session(AbstractSession):
         price: float | None = None,
         max_queries: int | None = None,
         confidence: float = LEAST_CONFIDENCE,
+        promise: Promise | str = Promise.AVERAGE,
         first_outcome: Any = None,
         query_mask: Any = None,
         seed: int = 0,
@@ -312,7 +334,7 @@ class Session(AbstractSession):
         setup = Setup.of(
             explorer,
             family,
-            Request(error_prob, budget, price, max_queries, confidence),
+            Request(error_prob, budget, price, max_queries, confidence, promise),
             first_outcome=first_outcome,
             query_mask=query_mask,
             seed=seed,

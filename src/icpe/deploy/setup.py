@@ -126,13 +126,16 @@ class Setup:
             "request": {
                 name: int(value) if is_whole(value) else value and float(value)
                 for name, value in dataclasses.asdict(self.request).items()
-            },
+                if name != "promise"
+            }
+            | {"promise": str(self.request.promise)},
             "operating_point": {
                 "regime": str(point.regime),
                 "price": float(point.price),
                 "error_prob": float(point.error_prob),
                 "max_queries": int(point.max_queries),
             },
+            "doubt": self.player.doubt,
             "certificate": None if certificate is None else certificate.to_dict(),
             "first_outcome": self.first_outcome.tolist(),
             "query_mask": None if mask is None else mask.tolist(),
@@ -160,9 +163,13 @@ class Setup:
             regime=Regime(point["regime"]),
         )
         it = None if certificate is None else Certificate.from_dict(certificate)
+        doubt = values.get("doubt")  # the first sessions do not have it
+        explorer = artifact.explorer
+        if doubt is not None:
+            explorer = artifact.by_belief(doubt).explorer
         return Setup(
             family=artifact.family,
-            player=Player(artifact.explorer, operating_point, it),
+            player=Player(explorer, operating_point, it, doubt),
             request=Request(**values["request"]),
             guard=artifact.guard,
             first_outcome=read_first_outcome(first, artifact.family.spec),

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from icpe.artifact.certificate import Certificate
-from icpe.artifact.operating_table import OperatingTable
+from icpe.artifact.operating_table import OperatingRow
 from icpe.core.errors import ArtifactError
 from icpe.evaluate.climb import Rung
-from icpe.evaluate.ladder import plan_ladder, price_level
+from icpe.evaluate.ladder import price_level
+from icpe.evaluate.promises import Counting
 
 BETTING = "betting"
 _NEAR = 0.1
@@ -45,24 +46,28 @@ class Attempt:
 
 def find_attempt(
     records: Sequence[Mapping[str, Any]],
-    table: OperatingTable,
+    rows: Sequence[OperatingRow],
     *,
     error_prob: float,
     confidence: float,
     weights: str,
     table_hash: str,
     seed: int,
+    counting: Counting,
 ) -> Attempt:
     """The attempt in a file that a request goes on with; a new one if there is none."""
     known = [
         (number, it)
         for number, it in numbered(records, weights)
-        if it.table == table_hash and it.seed == seed and it.test == BETTING
+        if it.table == table_hash
+        and it.seed == seed
+        and it.test == BETTING
+        and (it.promise, it.groups) == (counting.recorded, counting.groups)
     ]
     near = [(number, it) for number, it in known if is_near(error_prob, _planned(it))]
     if near:
         return _as_recorded(near[-1][0], [it for n, it in near if n == near[-1][0]])
-    prices = plan_ladder(table.priced(), error_prob=error_prob, confidence=confidence)
+    prices = counting.plan(rows, error_prob=error_prob, confidence=confidence)
     return Attempt(
         1 + max((number for number, _ in numbered(records, weights)), default=0),
         error_prob,
@@ -100,6 +105,8 @@ def _identity(certificate: Certificate) -> tuple[Any, ...]:
         certificate.seed,
         certificate.planned_error_prob,
         certificate.planned_confidence,
+        certificate.promise,
+        certificate.groups,
         tuple(test.price for test in certificate.ladder),
     )
 
@@ -122,6 +129,9 @@ def _as_recorded(number: int, certificates: Sequence[Certificate]) -> Attempt:
         number,
         _planned(last),
         last.planned_confidence or last.confidence,
-        tuple(Rung(it.price, it.successes, it.episodes or 0) for it in last.ladder),
+        tuple(
+            Rung(it.price, it.successes, it.episodes or 0, counts=it.counts)
+            for it in last.ladder
+        ),
         tuple(certificates),
     )

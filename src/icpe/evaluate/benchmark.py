@@ -1,18 +1,21 @@
 """Run explorers on the same fresh tasks and report how well they did."""
 
 import contextlib
+import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 
 import jax.random as jr
+import numpy as np
 
 from icpe.artifact.serving import Contender, Player, serve
 from icpe.core.checks import check_num_episodes
 from icpe.core.errors import OperatingPointError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.progress import AbstractProgress, NoProgress
-from icpe.core.request import OperatingPoint, Regime, Request
+from icpe.core.request import OperatingPoint, Promise, Regime, Request
 from icpe.evaluate.metrics import QUANTILES, Tally
+from icpe.evaluate.promises import decided_in
 from icpe.evaluate.report import Report, family_record
 from icpe.play.rollout import rollout_chunks
 
@@ -25,6 +28,7 @@ def evaluate(
     budget: int | None = None,
     price: float | None = None,
     max_queries: int | None = None,
+    promise: Promise | str = Promise.AVERAGE,
     episodes: int = 10_000,
     seed: int = 0,
     progress: AbstractProgress | None = None,
@@ -42,6 +46,7 @@ def evaluate(
         budget: make exactly this many queries.
         price: price of one unit of cost, in units of probability.
         max_queries: cap on the queries, beside a price or an error probability.
+        promise: what error_prob is promised about.
         episodes: number of episodes of each explorer.
         seed: seed of tasks, noise and the explorers' own randomness.
         progress: receives every finished part.
@@ -51,7 +56,7 @@ def evaluate(
             out of range, or an explorer cannot serve it.
     """
     check_num_episodes("episodes", episodes)
-    request = Request(error_prob, budget, price, max_queries)
+    request = Request(error_prob, budget, price, max_queries, promise=promise)
     ready = {name: serve(it, request, family) for name, it in explorers.items()}
     return [
         measure(name, player, request, family, episodes, seed, progress)
@@ -119,11 +124,21 @@ def _tally(
     progress: AbstractProgress,
 ) -> Tally:
     chunks = rollout_chunks(
-        player.explorer, family, player.operating_point, episodes, key=jr.key(seed)
+        player.explorer,
+        family,
+        player.operating_point,
+        episodes,
+        key=jr.key(seed),
+        keep_posterior=player.doubt is not None,
     )
     total = None
     for chunk in chunks:
         tally = Tally.of(chunk.ending, family.spec.horizon)
+        if player.doubt is not None:
+            decided = decided_in(chunk.ending, player)
+            right = np.asarray(chunk.ending.correct) & decided
+            counts = (int(right.sum()), int(decided.sum()))
+            tally = dataclasses.replace(tally, decided=counts)
         total = tally if total is None else total + tally
         progress.advance(tally.episodes)
     assert total is not None
@@ -160,6 +175,10 @@ def _report(
         query_quantiles={str(q): tally.quantile(q) for q in QUANTILES},
         survival=tuple(tally.survival.tolist()),
         stop_reasons=tally.stop_reasons,
+        promise=None if request.error_prob is None else str(request.promise),
+        undecided=tally.undecided,
+        decided_accuracy=tally.decided_accuracy,
+        decided_accuracy_interval=tally.decided_accuracy_interval,
     )
 
 

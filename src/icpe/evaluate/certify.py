@@ -8,27 +8,32 @@ error probabilities and with however many ladders that is tried.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from icpe.artifact import Artifact, provenance
 from icpe.artifact.certificate import Certificate, PriceTest, certifiable_request
+from icpe.artifact.operating_table import OperatingRow
+from icpe.artifact.player import Player
 from icpe.core.checks import check_num_episodes
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.progress import AbstractProgress
+from icpe.core.request import OperatingPoint, Promise
 from icpe.evaluate.attempts import BETTING, Attempt, find_attempt
-from icpe.evaluate.climb import Climb, climb
-from icpe.evaluate.groups import by_difficulty, by_hypothesis, hardness
+from icpe.evaluate.climb import Block, Climb, Rung, climb
+from icpe.evaluate.groups import by_answer, by_difficulty, by_hypothesis, hardness
 from icpe.evaluate.ladder import (
     POWER,
     check_episodes,
     default_episodes,
     default_limit,
 )
+from icpe.evaluate.promises import Counting, decided_in
 from icpe.evaluate.stage import Stage, num_correct
 from icpe.play.rollout import Ending
-from icpe.theory.betting import bets_needed
+from icpe.theory.betting import bets_needed, fewest_successes
 from icpe.theory.intervals import check_confidence, clopper_pearson_lower
 
 DEFAULT_BUDGET_EPISODES = 10_000
@@ -42,9 +47,14 @@ def certify(
     confidence: float = 0.95,
     episodes: int | None = None,
     seed: int | None = None,
+    promise: str = Promise.AVERAGE,
+    groups: Sequence[Sequence[int]] | None = None,
     progress: AbstractProgress | None = None,
 ) -> Certificate:
     """Tests whether an explorer errs rarely enough, on average over the prior.
+
+    With another promise: whether it errs rarely enough among the sessions that its
+    belief has stopped, or whichever hypothesis is true.
 
     The certificate is not written anywhere; `artifact.with_certificate` keeps it,
     which is due to failed attempts as well: the next call goes on with the episodes
@@ -62,15 +72,24 @@ def certify(
             (see `default_limit`), and in the bound.
         seed: seed of the episodes; a hash of weights and family if None. Another seed
             is another attempt.
+        promise: what error_prob is promised about, the name of a `Promise`. "belief"
+            needs `artifact.belief_table` (see `icpe.evaluate.recalibrate`).
+        groups: with promise "every-hypothesis", hypotheses that are tested together;
+            each by itself if None.
         progress: notified of every chunk of episodes.
 
     Raises:
         OperatingPointError: not exactly one of error_prob and budget is given, one is
-            out of range, or the operating table is missing.
+            out of range, or the operating table or that of beliefs is missing.
         UnsupportedError: an error_prob for an explorer of the paper's learner.
         InvalidParameterError: so few episodes that no explorer could pass.
     """
     check_confidence(confidence)
+    counting = Counting.of(promise, artifact.family.spec, groups)
+    if budget is not None and counting.recorded is not None:
+        raise OperatingPointError(
+            f"promise {counting.promise} is about error_prob; leave out the budget."
+        )
     if budget is not None and error_prob is None:
         number = DEFAULT_BUDGET_EPISODES if episodes is None else episodes
         check_num_episodes("episodes", number)
@@ -84,59 +103,102 @@ def certify(
             attempt=1 + _earlier_bounds(stage, budget),
         ).sealed()
     error_prob = _checked(artifact, error_prob, budget)
-    return _certify_error_prob(
-        artifact, error_prob, confidence, episodes, seed, progress
-    )
+    rows = certified_rows(artifact, counting)
+    stage = Stage(artifact, seed, counting=counting, progress=progress)
+    return _certify_error_prob(stage, rows, error_prob, confidence, episodes)
+
+
+def certified_rows(artifact: Artifact, counting: Counting) -> tuple[OperatingRow, ...]:
+    """The measured rows that a ladder is planned with.
+
+    Raises:
+        OperatingPointError: they were not measured yet.
+    """
+    if counting.promise is Promise.BELIEF:
+        return artifact.beliefs.decided()
+    assert artifact.table is not None
+    return artifact.table.priced()
 
 
 def _certify_error_prob(
-    artifact: Artifact,
+    stage: Stage,
+    rows: Sequence[OperatingRow],
     error_prob: float,
     confidence: float,
     episodes: int | None,
-    seed: int | None,
-    progress: AbstractProgress | None,
 ) -> Certificate:
     """Finds or starts the attempt, and goes on with it."""
-    stage = Stage(artifact, seed, progress=progress)
-    assert artifact.table is not None
+    artifact, counting = stage.artifact, stage.counting
     attempt = find_attempt(
         artifact.certificates,
-        artifact.table,
+        rows,
         error_prob=error_prob,
         confidence=confidence,
         weights=stage.weights,
-        table_hash=artifact.table_hash,
+        table_hash=artifact.table_hash_for(counting.promise),
         seed=stage.seed,
+        counting=counting,
     )
     for shown in attempt.certificates:
         asked = (shown.error_prob, shown.confidence)
         if shown.certified and asked == (error_prob, confidence) and shown.is_intact:
             return shown
     stage.attempt = attempt.number
-    limit = default_limit(error_prob, confidence) if episodes is None else episodes
+    usual = counting.times * default_limit(error_prob, confidence)
+    limit = usual if episodes is None else episodes
     level = attempt.level(confidence)
     check_num_episodes("episodes", limit)
     check_episodes(limit, error_prob, level)
-    block = stage.block(artifact.point_at(attempt.rungs[0].price), limit)
+
+    def point_at(price: float) -> OperatingPoint:
+        return counting.player(artifact, price).operating_point
+
+    block = stage.block(point_at(attempt.rungs[0].price), limit)
     result = climb(
         attempt.rungs,
         lambda price, first, last: stage.test_counts(
-            artifact.point_at(price), first, last, block
+            point_at(price), first, last, block
         ),
         error_prob=error_prob,
         level=level,
         limit=limit,
     )
-    number = min(limit, default_episodes(error_prob, confidence))
-    point = artifact.point_at(result.price)
-    bound = stage.play("bound", point, number, block)
+    usual = counting.times * default_episodes(error_prob, confidence)
+    number = min(limit, usual)
+    bound = stage.play("bound", point_at(result.price), number, block)
     return dataclasses.replace(
         _certificate(
-            stage, bound, confidence, error_prob=error_prob, attempt=attempt.number
+            stage,
+            bound,
+            confidence,
+            error_prob=error_prob,
+            attempt=attempt.number,
+            player=counting.player(artifact, result.price),
         ),
         **_outcome(result, attempt, bound, error_prob, level),
+        shown=shown_groups(result, counting, error_prob, level),
     ).sealed()
+
+
+def shown_groups(
+    result: Climb, counting: Counting, error_prob: float, level: float
+) -> tuple[str, ...] | None:
+    """The groups that may be listed as shown at the price, None if there are none.
+
+    All of them if all passed. Whoever lists some has made as many statements as there
+    are groups, so each then has its share of the level.
+    """
+    if counting.promise is not Promise.EVERY_HYPOTHESIS:
+        return None
+    if result.certified:
+        return counting.names
+    at = next(rung for rung in result.rungs if rung.price == result.price)
+    share = level / len(counting.members)
+    return tuple(
+        name
+        for name, (right, number) in zip(counting.names, at.counts or (), strict=False)
+        if right >= fewest_successes(number, probability=1.0 - error_prob, level=share)
+    )
 
 
 def _outcome(
@@ -144,7 +206,7 @@ def _outcome(
 ) -> dict[str, Any]:
     """The fields of a certificate that its tests decide."""
     needed = None
-    if not result.certified:
+    if not result.certified and result.rungs[0].counts is None:
         first = result.rungs[0]
         right = num_correct(bound) + first.successes
         pooled = right / (len(bound.num_queries) + first.episodes)
@@ -153,7 +215,7 @@ def _outcome(
         "certified": result.certified,
         "price": result.price,
         "ladder": tuple(
-            PriceTest(it.price, it.successes, it.passed, it.episodes)
+            PriceTest(it.price, it.successes, it.passed, it.episodes, it.counts)
             for it in result.rungs
         ),
         "episodes_needed": needed,
@@ -172,20 +234,25 @@ def _certificate(
     attempt: int,
     error_prob: float | None = None,
     budget: int | None = None,
+    player: Player | None = None,
 ) -> Certificate:
     """What the bound and the request say; nothing of tests."""
-    artifact = stage.artifact
+    artifact, counting = stage.artifact, stage.counting
     hard = hardness(artifact.family, bound, key=stage.key("bound"))
-    successes, episodes = num_correct(bound), len(bound.num_queries)
+    player = player or Player(artifact.explorer, artifact.operating_point(budget=1))
+    found = counting.block(bound, player)
+    decided = np.ones(found.episodes, bool)
+    if counting.promise is Promise.BELIEF:
+        decided = decided_in(bound, player)
     return Certificate(
         error_prob=error_prob,
         budget=budget,
         confidence=confidence,
         certified=None,
         price=None,
-        lower_bound=float(clopper_pearson_lower(successes, episodes, confidence)),
-        episodes=episodes,
-        bound_successes=successes,
+        lower_bound=lowest_bound(found, confidence),
+        episodes=found.episodes,
+        bound_successes=found.successes,
         mean_queries=float(np.mean(bound.num_queries)),
         mean_cost=float(np.mean(bound.cost, dtype=np.float64)),
         ladder=(),
@@ -198,9 +265,26 @@ def _certificate(
         difficulty=hard.name,
         weights=stage.weights,
         fingerprint=stage.fingerprint,
-        table=artifact.table_hash,
+        table=artifact.table_hash_for(counting.promise),
         provenance=provenance(),
         document=artifact.subject_hash,
+        promise=counting.recorded,
+        groups=counting.groups,
+        bound_counts=found.counts,
+        by_answer=by_answer(artifact.family, bound, decided),
+    )
+
+
+def lowest_bound(found: Block | Rung, confidence: float) -> float:
+    """The lower bound of the accuracy; of several counts that of the lowest.
+
+    It lies above the lowest accuracy with probability at most 1 - confidence, since
+    then the bound of that very count lies above it.
+    """
+    pairs = found.counts or ((found.successes, found.episodes),)
+    return min(
+        float(clopper_pearson_lower(right, number, confidence)) if number else 0.0
+        for right, number in pairs
     )
 
 

@@ -14,17 +14,57 @@ import numpy as np
 from icpe.evaluate.ladder import HOPELESS, LIMIT_FACTOR, chance_of_passing
 from icpe.theory.betting import fewest_successes
 
-Player = Callable[[float, int, int], Iterator[tuple[int, int]]]
-"""Plays episodes first, .., last - 1 at a price; yields right answers and episodes."""
+Counts = tuple[tuple[int, int], ...]
+"""Right answers and episodes of each bet, where they are not simply all of them."""
+
+
+class Block(NamedTuple):
+    """Right answers among some episodes; see `Rung`."""
+
+    successes: int
+    episodes: int
+    counts: Counts | None = None
+
+
+Player = Callable[[float, int, int], Iterator[Block]]
+"""Plays episodes first, .., last - 1 at a price, and yields what came of them."""
 
 
 class Rung(NamedTuple):
-    """All episodes at a price so far, and whether they show the error probability."""
+    """All episodes at a price so far, and whether they show the error probability.
+
+    Where `counts` are given, bets are about these, and all of them must be won: the
+    decided sessions, or those in which each hypothesis was true.
+    """
 
     price: float
     successes: int
     episodes: int
     passed: bool = False
+    counts: Counts | None = None
+
+    @property
+    def bets(self) -> Counts:
+        """Right answers and episodes of each bet."""
+        return self.counts or ((self.successes, self.episodes),)
+
+    def plus(self, block: Block) -> "Rung":
+        """With the episodes of one more block."""
+        counts = self.counts
+        if block.counts is not None:
+            before = counts or ((0, 0),) * len(block.counts)
+            counts = tuple(
+                (right + more, number + others)
+                for (right, number), (more, others) in zip(
+                    before, block.counts, strict=True
+                )
+            )
+        return Rung(
+            self.price,
+            self.successes + block.successes,
+            self.episodes + block.episodes,
+            counts=counts,
+        )
 
 
 class Climb(NamedTuple):
@@ -73,9 +113,14 @@ def climb(
 
 
 def has_passed(rung: Rung, *, error_prob: float, level: float) -> bool:
-    """Whether the wealth at a price is at least 1 / level."""
-    return rung.successes >= fewest_successes(
-        rung.episodes, probability=1.0 - error_prob, level=level
+    """Whether the wealth of every bet at a price is at least 1 / level.
+
+    That all of several bets are won shows all of several statements at the level of
+    one: if any of them is false, its own bet is won with no more probability.
+    """
+    return all(
+        right >= fewest_successes(number, probability=1.0 - error_prob, level=level)
+        for right, number in rung.bets
     )
 
 
@@ -84,8 +129,8 @@ def _go_on(
 ) -> Rung:
     if rung.episodes >= limit or _is_hopeless(rung, error_prob, level, limit):
         return rung
-    for successes, episodes in play(rung.price, rung.episodes, limit):
-        rung = Rung(rung.price, rung.successes + successes, rung.episodes + episodes)
+    for block in play(rung.price, rung.episodes, limit):
+        rung = rung.plus(Block(*block))
         if has_passed(rung, error_prob=error_prob, level=level):
             return rung._replace(passed=True)
         if _is_hopeless(rung, error_prob, level, limit):
@@ -101,11 +146,20 @@ def _is_hopeless(rung: Rung, error_prob: float, level: float, limit: int) -> boo
     """
     if rung.episodes < limit / LIMIT_FACTOR:
         return False  # too few to predict from
-    critical = fewest_successes(limit, probability=1.0 - error_prob, level=level)
-    chance = chance_of_passing(
-        np.asarray(rung.successes),
-        np.asarray(rung.episodes),
-        critical - rung.successes,
-        limit - rung.episodes,
+    return any(
+        _chance(right, number, round(number * limit / rung.episodes), error_prob, level)
+        < HOPELESS
+        for right, number in rung.bets
     )
-    return bool(chance < HOPELESS)
+
+
+def _chance(
+    right: int, number: int, limit: int, error_prob: float, level: float
+) -> float:
+    """That a bet is won when it has been about so many episodes."""
+    critical = fewest_successes(limit, probability=1.0 - error_prob, level=level)
+    return float(
+        chance_of_passing(
+            np.asarray(right), np.asarray(number), critical - right, limit - number
+        )
+    )

@@ -43,6 +43,21 @@ def by_hypothesis(family: AbstractTaskFamily, ending: Ending) -> tuple[Group, ..
     )
 
 
+def by_answer(
+    family: AbstractTaskFamily, ending: Ending, decided: Bool[np.ndarray, "episodes"]
+) -> tuple[Group, ...]:
+    """One group for each answer that was given: how many of these are right?"""
+    answers = np.asarray(ending.recommendation)
+    return tuple(
+        _group(
+            family.spec.hypothesis_name(int(answer)),
+            (answers == answer) & decided,
+            ending,
+        )
+        for answer in np.unique(answers[decided])
+    )
+
+
 def by_difficulty(values: Float[np.ndarray, "episodes"], ending: Ending):
     """Up to four groups of similar size, in the order of the values.
 

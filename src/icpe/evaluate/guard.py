@@ -6,6 +6,7 @@ All are played by the shipped explorer at several operating points; the worst co
 """
 
 import dataclasses
+import math
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -34,7 +35,7 @@ from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
 from icpe.play.rollout import rollout
-from icpe.theory.intervals import clopper_pearson_upper
+from icpe.theory.intervals import clopper_pearson_lower, clopper_pearson_upper
 
 MOST_FALSE_ALARMS = 0.01
 """Share of whole sessions of the family; its upper bound is kept below."""
@@ -54,6 +55,9 @@ _MOST_WORDS, _WORD_SHARE = 8, 0.02
 """Values of one entry that are words, and the share of answers that makes one."""
 _RAISE = 1.1
 _MOST_TRIES = 12
+_MOST_EPISODES = 2**20
+_FEW = 2
+"""Alarms that may differ by rounding when the same episodes are played again."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,9 +97,7 @@ def measure_guard(
     for attempt in range(_MOST_TRIES):
         found = stage.extremes(f"check {attempt}", episodes, law)
         alarms = [int(each.exceeds(limits).sum()) for each in found]
-        # Attempts share the level, half of what is left for each.
-        level = (1.0 - CONFIDENCE) / 2 ** (attempt + 1)
-        bound = float(clopper_pearson_upper(max(alarms), episodes, 1.0 - level))
+        bound = _bound(max(alarms), episodes, attempt)
         if bound <= MOST_FALSE_ALARMS:
             record = {
                 "seed": seed,
@@ -116,6 +118,56 @@ def count_alarms(artifact: Artifact, guard: Guard, episodes: int, *, seed: int):
     """Alarms at each operating point in fresh episodes of the family itself."""
     found = GuardStage(artifact, seed).extremes("fresh", episodes, guard.law)
     return [int(each.exceeds(guard.limits).sum()) for each in found]
+
+
+def guard_problems(
+    artifact: Artifact, guard: Guard, *, seed: int | None = None
+) -> Iterator[str]:
+    """What speaks against the record of a guard, when its episodes are played again.
+
+    With a seed fresh episodes are played, and only a contradiction counts.
+    """
+    record = guard.record
+    try:
+        episodes, attempt = int(record["episodes"]), int(record["attempt"])
+        stated, recorded = float(record["upper_bound"]), list(record["alarms"])
+        first = int(record["seed"])
+    except (KeyError, TypeError, ValueError):
+        yield "The record of the guard lacks what it was measured with."
+        return
+    if not FEWEST_EPISODES <= episodes < _MOST_EPISODES or not 0 <= attempt < 64:
+        yield "The record of the guard has numbers that cannot be."
+        return
+    bound = _bound(max(recorded, default=0), episodes, attempt)
+    if not math.isclose(bound, stated, rel_tol=1e-6) or bound > MOST_FALSE_ALARMS:
+        yield (
+            f"The alarms of the guard give the upper bound {bound:.4f}, not "
+            f"{stated:.4f}, or more than {MOST_FALSE_ALARMS:g}."
+        )
+    stage = GuardStage(artifact, first if seed is None else seed)
+    name = f"check {attempt}" if seed is None else "fresh"
+    found = stage.extremes(name, episodes, guard.law)
+    alarms = [int(each.exceeds(guard.limits).sum()) for each in found]
+    if seed is None:
+        apart = [abs(a - b) for a, b in zip(alarms, recorded, strict=False)]
+        if len(alarms) != len(recorded) or max(apart) > _FEW + max(recorded) // 10:
+            yield (
+                f"The guard was recorded with {recorded} alarms in {episodes} "
+                f"episodes; played again, they raise {alarms}."
+            )
+        return
+    least = clopper_pearson_lower(max(alarms), episodes, CONFIDENCE)
+    if least > MOST_FALSE_ALARMS:
+        yield (
+            f"Fresh episodes contradict the guard: {max(alarms)} alarms in {episodes} "
+            "sessions of the family itself."
+        )
+
+
+def _bound(alarms: int, episodes: int, attempt: int) -> float:
+    """Of the share of sessions with an alarm; attempts share the level."""
+    level = (1.0 - CONFIDENCE) / 2 ** (attempt + 1)
+    return float(clopper_pearson_upper(alarms, episodes, 1.0 - level))
 
 
 class GuardStage:

@@ -101,6 +101,21 @@ def plan_ladder(
     return tuple(prices[i] for i in kept)
 
 
+def plan_cautious_ladder(
+    rows: Sequence[OperatingRow], *, error_prob: float, confidence: float
+) -> tuple[float, ...]:
+    """The prices to test where more is asked than the average, smallest first.
+
+    The operating table knows the average alone. So the ladder goes from the smallest
+    price up to the one where the ladder for the average begins.
+    """
+    first = plan_ladder(rows, error_prob=error_prob, confidence=confidence)[0]
+    prices = sorted(_price(row) for row in rows if _price(row) <= first)
+    number = min(MOST_PRICES, len(prices))
+    kept = np.linspace(0, len(prices) - 1, number).round().astype(int)
+    return tuple(prices[i] for i in kept)
+
+
 def plan_fixed_sequence(
     rows: Sequence[OperatingRow],
     *,

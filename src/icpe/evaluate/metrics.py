@@ -24,12 +24,15 @@ class Tally:
         query_counts: `query_counts[t]` episodes made exactly t queries.
         stop_counts: episodes by `StopReason`.
         total_cost: sum of all costs.
+        decided: right answers and episodes among those that ended with the belief that
+            was asked for; None where none was.
     """
 
     num_correct: int
     query_counts: Int[np.ndarray, "counts"]
     stop_counts: Int[np.ndarray, "reasons"]
     total_cost: float
+    decided: tuple[int, int] | None = None
 
     @staticmethod
     def of(ending: Ending, horizon: int) -> "Tally":
@@ -52,12 +55,38 @@ class Tally:
         )
 
     def __add__(self, other: "Tally") -> "Tally":
+        decided = None
+        if self.decided is not None and other.decided is not None:
+            right, number = (sum(it) for it in zip(self.decided, other.decided))  # noqa: B905
+            decided = (right, number)
         return Tally(
             self.num_correct + other.num_correct,
             self.query_counts + other.query_counts,
             self.stop_counts + other.stop_counts,
             self.total_cost + other.total_cost,
+            decided,
         )
+
+    @property
+    def undecided(self) -> float | None:
+        """Fraction of episodes without the belief that was asked for."""
+        return None if self.decided is None else 1 - self.decided[1] / self.episodes
+
+    @property
+    def decided_accuracy(self) -> float | None:
+        """Fraction of right answers among the decided episodes, if there are any."""
+        if self.decided is None or not self.decided[1]:
+            return None
+        return self.decided[0] / self.decided[1]
+
+    @property
+    def decided_accuracy_interval(self) -> tuple[float, float] | None:
+        """95 % interval of it (Clopper and Pearson)."""
+        if self.decided_accuracy is None or self.decided is None:
+            return None
+        right, number = self.decided
+        ends = clopper_pearson([right], [number], CONFIDENCE)
+        return float(ends.low[0]), float(ends.high[0])
 
     @property
     def episodes(self) -> int:

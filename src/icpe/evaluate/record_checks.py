@@ -9,12 +9,15 @@ from collections.abc import Iterator
 
 from icpe.artifact import Artifact
 from icpe.artifact.certificate import Certificate, PriceTest
+from icpe.core.request import Promise
 from icpe.evaluate.attempts import BETTING, is_near, numbered
-from icpe.evaluate.ladder import plan_fixed_sequence, plan_ladder, price_level
+from icpe.evaluate.certify import certified_rows, lowest_bound
+from icpe.evaluate.climb import Block, Counts
+from icpe.evaluate.ladder import plan_fixed_sequence, price_level
+from icpe.evaluate.promises import Counting
 from icpe.evaluate.stage import Stage
 from icpe.theory.betting import fewest_successes
 from icpe.theory.fixed_sequence import critical_successes
-from icpe.theory.intervals import clopper_pearson_lower
 
 MOST_ATTEMPTS = 64
 """Later ones would have no confidence to speak of."""
@@ -33,7 +36,8 @@ def changes(certificate: Certificate, stage: Stage) -> Iterator[str]:
             "What the file says of networks, prices or family is not what was "
             "certified."
         )
-    if certificate.table != stage.artifact.table_hash:
+    promise = certificate.promise or Promise.AVERAGE
+    if certificate.table != stage.artifact.table_hash_for(promise):
         yield (
             "The operating table was changed after the certificate was made; certify "
             "again."
@@ -55,7 +59,9 @@ def inconsistencies(certificate: Certificate, artifact: Artifact) -> Iterator[st
                 yield from _wrong_attempt(certificate, artifact)
             yield from _wrong_conclusions(certificate)
             yield from _another_ladder(certificate, artifact)
-    stated = bound_of(certificate, certificate.bound_successes)
+    stated = bound_of(
+        certificate, certificate.bound_successes, certificate.bound_counts
+    )
     if certificate.lower_bound != stated:
         yield (
             f"The recorded counts give the lower bound {stated:.6f}, not "
@@ -87,12 +93,12 @@ def num_episodes(certificate: Certificate, test: PriceTest) -> int:
     return certificate.episodes if test.episodes is None else test.episodes
 
 
-def bound_of(certificate: Certificate, successes: int) -> float:
+def bound_of(
+    certificate: Certificate, successes: int, counts: Counts | None = None
+) -> float:
     """The lower bound of the accuracy that so many right answers give."""
-    bound = clopper_pearson_lower(
-        successes, certificate.episodes, certificate.confidence
-    )
-    return float(bound)
+    found = Block(successes, certificate.episodes, counts)
+    return lowest_bound(found, certificate.confidence)
 
 
 def level_of(certificate: Certificate) -> float:
@@ -143,8 +149,7 @@ def _wrong_attempt(certificate: Certificate, artifact: Artifact) -> Iterator[str
 
 def _wrong_conclusions(certificate: Certificate) -> Iterator[str]:
     for it in certificate.ladder:
-        critical = critical_count(certificate, num_episodes(certificate, it))
-        if it.passed != (it.successes >= critical):
+        if it.passed != _is_enough(certificate, it):
             yield "The recorded counts do not lead to the recorded outcomes."
             break
     passed = [it.price for it in certificate.ladder if it.passed]
@@ -157,15 +162,23 @@ def _wrong_conclusions(certificate: Certificate) -> Iterator[str]:
         )
 
 
+def _is_enough(certificate: Certificate, it: PriceTest) -> bool:
+    """Whether the recorded counts are enough for every bet."""
+    bets = it.counts or ((it.successes, num_episodes(certificate, it)),)
+    return all(right >= critical_count(certificate, number) for right, number in bets)
+
+
 def _another_ladder(certificate: Certificate, artifact: Artifact) -> Iterator[str]:
     """The ladder is planned again, unless the table is another by now."""
     prices = tuple(it.price for it in certificate.ladder)
-    if artifact.table is None or certificate.table != artifact.table_hash:
+    promise = certificate.promise or Promise.AVERAGE
+    if artifact.table is None or certificate.table != artifact.table_hash_for(promise):
         return
-    rows = artifact.table.priced()
+    counting = Counting.of(promise, artifact.family.spec, certificate.groups)
+    rows = certified_rows(artifact, counting)
     assert certificate.error_prob is not None
     if certificate.test == BETTING:
-        planned = plan_ladder(
+        planned = counting.plan(
             rows,
             error_prob=certificate.planned_error_prob or certificate.error_prob,
             confidence=certificate.planned_confidence or certificate.confidence,

@@ -45,6 +45,10 @@ class Report:
             least that, where tau is the number of queries of an episode.
         survival: P(tau > t) for t = 0 .. max_queries.
         stop_reasons: number of episodes by the name of the reason they ended.
+        promise: what `error_prob` is promised about, if that was asked for.
+        undecided: with promise "belief", fraction of episodes that ended without it.
+        decided_accuracy: fraction of right answers among the others.
+        decided_accuracy_interval: its interval.
     """
 
     explorer: str
@@ -67,6 +71,10 @@ class Report:
     query_quantiles: Mapping[str, int]
     survival: tuple[float, ...]
     stop_reasons: Mapping[str, int]
+    promise: str | None = None
+    undecided: float | None = None
+    decided_accuracy: float | None = None
+    decided_accuracy_interval: tuple[float, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON-compatible values."""
@@ -87,13 +95,14 @@ class Report:
             InvalidParameterError: a field is missing or unknown.
         """
         names = [field.name for field in dataclasses.fields(Report)]
-        odd = sorted(set(names).symmetric_difference(values))
+        given = {**dict.fromkeys(_YOUNGER), **values}
+        odd = sorted(set(names).symmetric_difference(given))
         if odd:
             state = "lacks" if odd[0] in names else "has the unknown field"
             raise InvalidParameterError(
                 f"A report {state} {odd[0]!r}; its fields are {', '.join(names)}."
             )
-        return Report(**{name: _tupled(values[name]) for name in names})
+        return Report(**{name: _tupled(given[name]) for name in names})
 
     @staticmethod
     def from_json(text: str) -> "Report":
@@ -108,6 +117,15 @@ class Report:
     def title(self) -> str:
         """Family and parameters in one line."""
         return describe_record(self.family["name"], self.family["parameters"])
+
+
+_YOUNGER = (
+    "promise",
+    "undecided",
+    "decided_accuracy",
+    "decided_accuracy_interval",
+)
+"""Fields that older reports do not have."""
 
 
 def to_frame(reports: Sequence[Report]) -> DataFrame:
@@ -136,9 +154,13 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
             case "family":
                 row["family"] = value["name"]
                 row |= {f"family.{k}": v for k, v in value["parameters"].items()}
-            case "accuracy_interval" | "mean_queries_interval":
+            case (
+                "accuracy_interval"
+                | "mean_queries_interval"
+                | "decided_accuracy_interval"
+            ):
                 stem = name.removesuffix("_interval")
-                row[f"{stem}_low"], row[f"{stem}_high"] = value
+                row[f"{stem}_low"], row[f"{stem}_high"] = value or (None, None)
             case "query_quantiles":
                 row |= {f"queries_{k}": v for k, v in value.items()}
             case "stop_reasons":

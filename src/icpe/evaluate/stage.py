@@ -15,10 +15,13 @@ import numpy as np
 
 from icpe.artifact import Artifact
 from icpe.artifact.certificate import digest
+from icpe.artifact.player import Player
 from icpe.core.arrays import PRNGKey
 from icpe.core.fingerprint import fingerprint
 from icpe.core.progress import AbstractProgress, NoProgress
-from icpe.core.request import OperatingPoint
+from icpe.core.request import OperatingPoint, Promise
+from icpe.evaluate.climb import Block
+from icpe.evaluate.promises import Counting
 from icpe.play.rollout import Ending, default_chunk_size, rollout_chunks
 
 Set = Literal["test", "bound"]
@@ -41,6 +44,7 @@ class Stage:
         attempt: each attempt by betting has sets of its own, so that its ladder is
             fixed before any of them, and that the number cannot be another; None for
             budgets and for tests in a fixed sequence.
+        counting: what is counted; right answers of all episodes if None.
         progress: notified of every chunk of episodes.
     """
 
@@ -50,16 +54,28 @@ class Stage:
         seed: int | None,
         *,
         attempt: int | None = None,
+        counting: Counting | None = None,
         progress: AbstractProgress | None = None,
     ):
         self.artifact = artifact
+        self.counting = counting or Counting(Promise.AVERAGE, artifact.family.spec)
         self.weights = artifact.weights_hash
         self.fingerprint = fingerprint(artifact.family)
         self.default_seed = int(digest([self.weights, self.fingerprint])[:8], 16)
         self.seed = self.default_seed if seed is None else seed
         self.attempt = attempt
         self._progress = progress or NoProgress()
+        self._by_belief = self.counting.promise is Promise.BELIEF
         self._explorer = artifact.explorer
+        if self._by_belief:
+            self._explorer = artifact.by_belief(0.5).explorer
+
+    def player(self, point: OperatingPoint) -> Player:
+        """Who plays at an operating point, and when a session is decided there."""
+        doubt = None
+        if self._by_belief:
+            doubt = float(point.error_prob) or float(point.price)
+        return Player(self._explorer, point, doubt=doubt)
 
     def key(self, name: Set) -> PRNGKey:
         """The key of a set of episodes."""
@@ -77,10 +93,11 @@ class Stage:
 
     def test_counts(
         self, point: OperatingPoint, first: int, last: int, block: int | None
-    ) -> Iterator[tuple[int, int]]:
-        """Right answers and episodes of each block of test episodes in a range."""
+    ) -> Iterator[Block]:
+        """What each block of test episodes in a range adds to the counts."""
+        player = self.player(point)
         for ending in self._endings("test", point, first, last, block):
-            yield num_correct(ending), len(ending.num_queries)
+            yield self.counting.block(ending, player)
 
     def block(self, point: OperatingPoint, limit: int) -> int:
         """Episodes between two looks at a price that is tested until a limit."""
@@ -93,6 +110,8 @@ class Stage:
     ) -> Iterator[Ending]:
         price = float(point.price)
         at = f"price {price:.4g}" if price else f"budget {int(point.max_queries)}"
+        if self._by_belief:
+            at = f"doubt {self.player(point).doubt:.4g}"
         self._progress.start(f"{name} at {at}", last - first)
         try:
             for chunk in rollout_chunks(
@@ -101,6 +120,7 @@ class Stage:
                 point,
                 last - first,
                 key=self.key(name),
+                keep_posterior=self._by_belief,
                 chunk_size=block,
                 start=first,
             ):

@@ -7,12 +7,13 @@ from icpe.artifact import Artifact, provenance
 from icpe.artifact.certificate import LEAST_CONFIDENCE, Certificate, preferred
 from icpe.core.errors import ArtifactError, OperatingPointError
 from icpe.core.progress import AbstractProgress
-from icpe.core.request import OperatingPoint
-from icpe.evaluate.certify import check_request
-from icpe.evaluate.climb import Rung, climb
+from icpe.core.request import OperatingPoint, Promise
+from icpe.evaluate.certify import check_request, lowest_bound
+from icpe.evaluate.climb import Block, Rung, climb
+from icpe.evaluate.guard import guard_problems
+from icpe.evaluate.promises import Counting
 from icpe.evaluate.record_checks import (
     MOST_ATTEMPTS,
-    bound_of,
     changes,
     critical_count,
     inconsistencies,
@@ -20,7 +21,7 @@ from icpe.evaluate.record_checks import (
     num_episodes,
     tested,
 )
-from icpe.evaluate.stage import Stage, num_correct
+from icpe.evaluate.stage import Stage
 from icpe.theory.intervals import clopper_pearson_upper
 
 _TOLERANCE = 0.02
@@ -63,6 +64,7 @@ def verify(
     *,
     budget: int | None = None,
     confidence: float = LEAST_CONFIDENCE,
+    promise: str | None = None,
     seed: int | None = None,
     progress: AbstractProgress | None = None,
 ) -> Verification:
@@ -74,7 +76,8 @@ def verify(
     can change on other hardware. With a seed fresh episodes are played. These may fail
     to show the error probability a second time by bad luck, so only a contradiction is
     a problem: an upper bound of the accuracy, at the certificate's confidence, that
-    lies below what was stated.
+    lies below what was stated. The guard of the file, if it has one, is checked in the
+    same way: its own sessions raise no more alarms than it says.
 
     Args:
         artifact: the explorer.
@@ -82,6 +85,8 @@ def verify(
         budget: instead of it, the fixed budget whose lower bound is checked. With
             neither, the file must have a certificate for one request alone.
         confidence: the least confidence of the certificate to be checked.
+        promise: what the certificate promises; the average if None, or whatever the
+            only one in the file does.
         seed: seed of fresh episodes.
         progress: notified of every chunk of episodes.
 
@@ -89,45 +94,57 @@ def verify(
         ArtifactError: there is no such certificate, or several and none was named.
     """
     if error_prob is None and budget is None:
-        error_prob, budget = _only_request(artifact, confidence)
-    certificate = _find(artifact, error_prob, budget, confidence)
+        error_prob, budget, promise = _only_request(artifact, confidence, promise)
+    promise = promise or Promise.AVERAGE
+    certificate = _find(artifact, error_prob, budget, confidence, promise)
+    counting = Counting.of(promise, artifact.family.spec, certificate.groups)
     stage = Stage(
         artifact,
         certificate.seed if seed is None else seed,
         attempt=_attempt(certificate),
+        counting=counting,
         progress=progress,
     )
     problems = [
         *changes(certificate, stage),
         *inconsistencies(certificate, artifact),
     ]
-    successes = None
+    found = None
     try:
-        point = _operating_point(artifact, certificate)
+        point = _operating_point(artifact, certificate, counting)
     except OperatingPointError as error:
         problems.append(f"What was certified cannot be played: {error}")
     else:
         if seed is None:
             problems += _unrepeated_test(certificate, stage, point)
-        successes = num_correct(stage.play("bound", point, certificate.episodes))
-        problems += _disagreements(certificate, successes, fresh=seed is not None)
+        bound = stage.play("bound", point, certificate.episodes)
+        found = counting.block(bound, stage.player(point))
+        problems += _disagreements(certificate, found, fresh=seed is not None)
+    if artifact.guard is not None:
+        problems += guard_problems(artifact, artifact.guard, seed=seed)
     return Verification(
         certificate=certificate,
         problems=tuple(problems),
         seed=stage.seed,
         fresh=seed is not None,
-        successes=successes,
-        lower_bound=None if successes is None else bound_of(certificate, successes),
+        successes=None if found is None else found.successes,
+        lower_bound=None
+        if found is None
+        else lowest_bound(found, certificate.confidence),
     )
 
 
 def _only_request(
-    artifact: Artifact, confidence: float
-) -> tuple[float | None, int | None]:
-    """The error probability or budget of the one request that is certified."""
-    known = _usable(artifact)
+    artifact: Artifact, confidence: float, promise: str | None
+) -> tuple[float | None, int | None, str | None]:
+    """The request that is certified, if there is but one."""
+    known = [
+        it
+        for it in _usable(artifact)
+        if promise is None or (it.promise or Promise.AVERAGE) == promise
+    ]
     confident = (it for it in known if it.confidence >= confidence)
-    requests = {(it.error_prob, it.budget) for it in confident}
+    requests = {(it.error_prob, it.budget, it.promise) for it in confident}
     if len(requests) == 1:
         return requests.pop()
     if not requests and known:
@@ -138,21 +155,29 @@ def _only_request(
         )
     if not requests:
         raise ArtifactError(f"The file has no certificate; {_HOW}")
-    error_probs = sorted(p for p, _ in requests if p is not None)
-    budgets = sorted(n for _, n in requests if n is not None)
-    names = [f"error_prob {p}" for p in error_probs] + [f"budget {n}" for n in budgets]
+    average = sorted(p for p, _, it in requests if p is not None and it is None)
+    budgets = sorted(n for _, n, _ in requests if n is not None)
+    others = sorted((it, p) for p, _, it in requests if p is not None and it)
+    names = [f"error_prob {p}" for p in average] + [f"budget {n}" for n in budgets]
+    names += [f"error_prob {p} with promise {it}" for it, p in others]
     raise ArtifactError(
         f"The file has certificates for {', '.join(names)}; say which one is to be "
-        "checked, by error_prob or budget."
+        "checked, by error_prob or budget" + (" and promise." if others else ".")
     )
 
 
 def _find(
-    artifact: Artifact, error_prob: float | None, budget: int | None, confidence: float
+    artifact: Artifact,
+    error_prob: float | None,
+    budget: int | None,
+    confidence: float,
+    promise: str,
 ) -> Certificate:
     """The certificate that would serve, were it intact."""
     check_request(artifact, error_prob, budget)
-    known = _usable(artifact)
+    known = [
+        it for it in _usable(artifact) if (it.promise or Promise.AVERAGE) == promise
+    ]
     if error_prob is None:
         kept = [(it.budget, it) for it in known if it.budget is not None]
         found = [it for value, it in kept if value == budget]
@@ -161,8 +186,11 @@ def _find(
         kept = [(it.error_prob, it) for it in known if it.error_prob is not None]
         found = [it for value, it in kept if value <= error_prob]
         asked = f"error_prob {error_prob}"
+        if promise != Promise.AVERAGE:
+            asked += f" with promise {promise}"
     certificate = preferred(
-        (it for it in found if it.confidence >= confidence), artifact.table_hash
+        (it for it in found if it.confidence >= confidence),
+        artifact.table_hash_for(promise),
     )
     if certificate is None:
         has = [f"{value} with confidence {it.confidence:g}" for value, it in kept]
@@ -188,26 +216,43 @@ def _unrepeated_test(
         return
     episodes = num_episodes(certificate, test)
     block = None if certificate.test is None else stage.block(point, episodes)
-    successes = sum(right for right, _ in stage.test_counts(point, 0, episodes, block))
-    critical = critical_count(certificate, episodes)
-    if abs(successes - test.successes) > _flips(certificate, test.successes, episodes):
+    again = Rung(test.price, 0, 0)
+    for part in stage.test_counts(point, 0, episodes, block):
+        again = again.plus(part)
+    recorded = Rung(test.price, test.successes, episodes, counts=test.counts)
+    if not _agree(certificate, recorded, again):
         yield (
-            f"The test at the recorded price gave {test.successes} right answers of "
-            f"{episodes}; played again, the same episodes give {successes}."
+            f"The test at the recorded price gave {_told(recorded)} right answers of "
+            f"{episodes}; played again, the same episodes give {_told(again)}."
         )
-    elif not _passes(certificate, stage, point, successes, episodes):
+    elif not _passes(certificate, stage, point, again):
+        needed = [critical_count(certificate, number) for _, number in again.bets]
         yield (
-            f"Played again, the {episodes} test episodes give {successes} right "
-            f"answers, and the test needs {critical}."
+            f"Played again, the {episodes} test episodes give {_told(again)} right "
+            f"answers, and the test needs {', '.join(map(str, needed))}."
         )
+
+
+def _told(rung: Rung) -> str:
+    return ", ".join(str(right) for right, _ in rung.bets)
+
+
+def _agree(certificate: Certificate, recorded: Rung | Block, again: Rung | Block):
+    """Whether counts differ by no more than rounding can make them."""
+    one = recorded.counts or ((recorded.successes, recorded.episodes),)
+    two = again.counts or ((again.successes, again.episodes),)
+    if len(one) != len(two):
+        return False
+    wrong = sum(number - right for right, number in one)
+    most = _flips(certificate, 0, wrong)
+    return all(
+        abs(right - other) <= most and abs(number - others) <= most
+        for (right, number), (other, others) in zip(one, two, strict=True)
+    )
 
 
 def _passes(
-    certificate: Certificate,
-    stage: Stage,
-    point: OperatingPoint,
-    successes: int,
-    episodes: int,
+    certificate: Certificate, stage: Stage, point: OperatingPoint, again: Rung
 ) -> bool:
     """Whether the certificate's own test passes with the right answers of now.
 
@@ -216,6 +261,7 @@ def _passes(
     episodes leaves no such way: there those few answers are granted, if the hardware
     is another.
     """
+    successes, episodes = again.successes, again.episodes
     if certificate.test is None:
         here = _is_made_here(certificate)
         granted = 0 if here else _flips(certificate, successes, episodes)
@@ -223,7 +269,7 @@ def _passes(
     assert certificate.error_prob is not None and certificate.price is not None
     block = stage.block(point, episodes)
     return climb(
-        (Rung(certificate.price, successes, episodes),),
+        (again,),
         lambda _, first, last: stage.test_counts(point, first, last, block),
         error_prob=certificate.error_prob,
         level=level_of(certificate),
@@ -232,27 +278,30 @@ def _passes(
 
 
 def _disagreements(
-    certificate: Certificate, successes: int, *, fresh: bool
+    certificate: Certificate, found: Block, *, fresh: bool
 ) -> Iterator[str]:
     """What the episodes of the bound, the same or fresh ones, say against it."""
     episodes = certificate.episodes
-    recorded = certificate.bound_successes
-    if not fresh and abs(successes - recorded) > _flips(
-        certificate, recorded, episodes
-    ):
+    recorded = Block(certificate.bound_successes, episodes, certificate.bound_counts)
+    if not fresh and not _agree(certificate, recorded, found):
         yield (
-            f"The lower bound rests on {recorded} right answers of {episodes}; played "
-            f"again, the same episodes give {successes}."
+            f"The lower bound rests on {recorded.successes} right answers of "
+            f"{episodes}; played again, the same episodes give {found.successes}."
         )
     stated = certificate.lower_bound
     if certificate.error_prob is not None:
         stated = 1.0 - certificate.error_prob
-    upper = clopper_pearson_upper(successes, episodes, certificate.confidence)
-    if fresh and upper < stated:
-        yield (
-            f"Fresh episodes contradict the certificate: {successes} right answers of "
-            f"{episodes}, so an accuracy of at most {float(upper):.4f}."
-        )
+    pairs = found.counts or ((found.successes, episodes),)
+    # One of several is contradicted by chance the more often the more there are.
+    confidence = 1.0 - (1.0 - certificate.confidence) / len(pairs)
+    for successes, number in pairs:
+        upper = clopper_pearson_upper(successes, number, confidence) if number else 1.0
+        if fresh and upper < stated:
+            yield (
+                f"Fresh episodes contradict the certificate: {successes} right answers "
+                f"of {number}, so an accuracy of at most {float(upper):.4f}."
+            )
+            break
 
 
 def _flips(certificate: Certificate, successes: int, episodes: int) -> int:
@@ -275,7 +324,9 @@ def _attempt(certificate: Certificate) -> int | None:
     return min(max(certificate.attempt, 1), MOST_ATTEMPTS)
 
 
-def _operating_point(artifact: Artifact, certificate: Certificate) -> OperatingPoint:
+def _operating_point(
+    artifact: Artifact, certificate: Certificate, counting: Counting
+) -> OperatingPoint:
     if certificate.budget is not None:
         return artifact.operating_point(budget=certificate.budget)
-    return artifact.point_at(certificate.price or 0.0)
+    return counting.player(artifact, certificate.price or 0.0).operating_point

@@ -90,6 +90,7 @@ def goal_of(given: schemas.Goal) -> Goal:
         given.price,
         given.max_queries,
         given.confidence,
+        given.promise,
     )
 
 

@@ -41,6 +41,7 @@ class Goal(_Given):
     price: Annotated[float | None, Field(gt=0)] = None
     max_queries: Annotated[int | None, Field(ge=1, le=2**31 - 1)] = None
     confidence: Annotated[float, Field(ge=0, le=1)] = LEAST_CONFIDENCE
+    promise: Literal["average", "belief", "every-hypothesis"] = "average"
 
 
 class UnitsGiven(_Given):

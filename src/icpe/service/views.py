@@ -85,7 +85,9 @@ def model_summary(name: str, card: dict[str, Any]) -> dict[str, Any]:
     certified = [
         it["error_prob"]
         for it in card["certificates"]
-        if it.get("certified") and it.get("error_prob") is not None
+        if it.get("certified")
+        and it.get("error_prob") is not None
+        and it.get("promise") != "belief"
     ]
     return {
         "name": name,

@@ -2,7 +2,7 @@
 
 const SENTENCES = {
   RUNNING: "the episode is still running",
-  EXPLORER: "the explorer was sure enough to stop",
+  EXPLORER: "the explorer decided to stop",
   BUDGET: "the budget of queries was used up",
   TERMINATED: "the task itself ended the episode",
   HORIZON: "the horizon was reached, so the answer was forced",
