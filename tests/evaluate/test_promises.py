@@ -136,9 +136,9 @@ def test_a_session_that_never_gets_so_sure_is_undecided(by_belief):
     answers = iter([1.0, -1.0] * 9)
     while (query := session.ask()) is not None:
         session.tell(query, next(answers))
-    assert session.undecided == (max(session.posterior) < 1 - by_belief.serve(
-        error_prob=0.15, promise="belief"
-    ).doubt)  # fmt: skip
+    doubt = by_belief.serve(error_prob=0.15, promise="belief").doubt
+    assert session.posterior is not None
+    assert session.undecided == (session.posterior.max() < 1 - doubt)
     session = Session(by_belief, error_prob=0.15, promise="belief")
     while (query := session.ask()) is not None:
         session.tell(query, float(np.sign(2 - query)))
@@ -174,7 +174,8 @@ def test_a_hypothesis_that_is_never_named_is_not_paid_for_by_another():
     assert each.shown == ("0",)
     assert each.attempt == 2  # another ladder
     assert each.lower_bound == 0.0
-    (zero,) = average.by_answer or ()
+    assert average.by_answer is not None
+    (zero,) = average.by_answer
     assert (zero.name, zero.successes) == ("0", average.bound_successes)
     with pytest.raises(OperatingPointError, match="--promise every-hypothesis"):
         artifact.serve(error_prob=0.6, promise="every-hypothesis")

@@ -31,6 +31,10 @@ KEYS = [
     "query_quantiles",
     "survival",
     "stop_reasons",
+    "promise",
+    "undecided",
+    "decided_accuracy",
+    "decided_accuracy_interval",
 ]
 
 

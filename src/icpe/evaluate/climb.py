@@ -26,7 +26,7 @@ class Block(NamedTuple):
     counts: Counts | None = None
 
 
-Player = Callable[[float, int, int], Iterator[Block]]
+Player = Callable[[float, int, int], Iterator[Block | tuple[int, int]]]
 """Plays episodes first, .., last - 1 at a price, and yields what came of them."""
 
 
@@ -130,7 +130,7 @@ def _go_on(
     if rung.episodes >= limit or _is_hopeless(rung, error_prob, level, limit):
         return rung
     for block in play(rung.price, rung.episodes, limit):
-        rung = rung.plus(Block(*block))
+        rung = rung.plus(block if isinstance(block, Block) else Block(*block))
         if has_passed(rung, error_prob=error_prob, level=level):
             return rung._replace(passed=True)
         if _is_hopeless(rung, error_prob, level, limit):
