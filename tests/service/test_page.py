@@ -27,13 +27,19 @@ def page(folder):
         yield client
 
 
-@pytest.fixture
-def guarded(folder):
-    """A browser where tokens are needed, and the storage of these."""
+@pytest.fixture(scope="module")
+def closed(folder):
     settings = Settings("memory://", models=str(folder), rate=0, log=False)
     storage = MemoryStorage()
     with TestClient(create_app(settings, storage)) as client:
         yield client, storage
+
+
+@pytest.fixture
+def guarded(closed):
+    """A fresh browser where tokens are needed, and the storage of these."""
+    closed[0].cookies.clear()
+    return closed
 
 
 def fields(text, action):
@@ -112,6 +118,16 @@ def test_a_finished_session_names_its_answer(page):
     assert "promises no accuracy" in ended
     closed = send(page, path, ended, "close").text
     assert f"{path}/tell" not in closed and f"{path}/undo" not in closed
+
+
+def test_a_warning_of_the_guard_is_shown_at_once(page, monkeypatch):
+    path, text = start(page)
+    alarm = "50.3 came for query <arm 0>; are the units right?"
+    monkeypatch.setattr("icpe.deploy.engine.State.alarm", alarm)
+    warned = send(page, path, text, "tell", **{"value-0": "50.3"}).text
+    assert "These answers do not look like this family" in warned
+    assert "50.3 came for query &lt;arm 0&gt;" in warned and "<arm" not in warned
+    assert "Certificate lost" in warned
 
 
 @pytest.mark.parametrize(
@@ -201,6 +217,14 @@ def test_a_token_is_entered_once_and_kept_where_scripts_cannot_read_it(guarded):
     answer = client.post("/sign-in", data={"token": secret}, follow_redirects=False)
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=strict" in cookie
+    assert "secure" not in cookie
+    behind_proxy = {"X-Forwarded-Proto": "https"}
+    answer = client.post(
+        "/sign-in", data={"token": secret}, headers=behind_proxy, follow_redirects=False
+    )
+    assert "secure" in answer.headers["set-cookie"].lower()
+    client.cookies.clear()
+    client.post("/sign-in", data={"token": secret})
     path, text = start(client)
     assert secret not in text
     assert send(client, path, text, "tell", **{"value-0": "1"}).status_code == 200

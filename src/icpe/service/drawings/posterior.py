@@ -9,6 +9,8 @@ from icpe.service.drawings.scene import Scene
 
 _MOST_BARS = 12
 _FEWER_BARS = 8
+_LIKELY = 0.001
+_LONG_NAME = 16
 
 
 def posterior_bars(scene: Scene) -> Markup:
@@ -29,7 +31,7 @@ def posterior_bars(scene: Scene) -> Markup:
         tag("caption", "Probability of each answer", class_="sr"),
         tag("thead", tag("tr", _head("Answer"), _head("Probability")), class_="sr"),
         tag("tbody", *rows),
-        class_="belief",
+        class_="belief long" if _has_long_names(scene, shown) else "belief",
     )
     others = _others(belief, len(possible) - len(shown), shown)
     return join([_skyline(belief[possible]) if many else "", table, others])
@@ -42,7 +44,7 @@ def shown_hypotheses(
     if len(possible) <= _MOST_BARS:
         return possible
     likeliest = sorted(possible, key=lambda it: -belief[it])[:_FEWER_BARS]
-    return sorted(likeliest)
+    return sorted(it for it in likeliest if belief[it] >= _LIKELY) or likeliest[:1]
 
 
 def share(probability: float) -> str:
@@ -52,6 +54,11 @@ def share(probability: float) -> str:
     if 0.999 < probability < 1.0:
         return "> 99.9 %"
     return f"{100 * probability:.1f} %"
+
+
+def _has_long_names(scene: Scene, shown: list[int]) -> bool:
+    names = [scene.spec.hypothesis_name(hypothesis) for hypothesis in shown]
+    return any(len(name) > _LONG_NAME for name in names)
 
 
 def _head(text: str) -> Markup:

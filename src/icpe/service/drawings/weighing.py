@@ -25,6 +25,19 @@ def weighing_sentence(scene: Scene) -> str:
     return f"{sides}: another question gains nothing, so it stops."
 
 
+def weighing_rule(scene: Scene) -> str:
+    """When it stops, in words."""
+    weighed = scene.now.weighed
+    if not scene.weighs or weighed is None:
+        return ""
+    if weighed.kind == "threshold":
+        return (
+            "It stops as soon as the most probable answer reaches the threshold. A "
+            "stop is final."
+        )
+    return "It stops when asking is worth no more than stopping. A stop is final."
+
+
 def weighing_chart(scene: Scene) -> Markup:
     """Both sides after each answer; it stops where the lines meet."""
     if not scene.weighs:

@@ -1,5 +1,6 @@
 """The pages: models and sessions, one session, the sign-in."""
 
+import math
 import secrets
 from typing import Annotated, Any
 
@@ -191,6 +192,7 @@ async def _model_page(
         spec=spec,
         certified=certified,
         smallest=smallest,
+        usual=_usual_error_prob(certified, smallest),
         first=first_entry_of(spec) if reveals and not units else None,
         units=units,
         can_name=spec.asks_about_hypotheses,
@@ -198,6 +200,13 @@ async def _model_page(
         form=form or {},
         token=secrets.token_urlsafe(16),
     )
+
+
+def _usual_error_prob(certified: list[float], smallest: float | None) -> float:
+    """What is offered: the best certified one, else 0.05 or what can be served."""
+    if certified:
+        return certified[0]
+    return max(0.05, math.ceil(100 * (smallest or 0.0)) / 100)
 
 
 def _start_of(form: Form, family: AbstractTaskFamily) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from icpe.service.drawings.scene import Scene
 from icpe.service.drawings.weighing import (
     weighing_chart,
     weighing_legend,
+    weighing_rule,
     weighing_sentence,
 )
 from icpe.service.page.errors import PageRoute
@@ -173,6 +174,7 @@ def _drawn(scene: Scene) -> dict[str, Any]:
         "findings": findings(scene),
         "belief": posterior_bars(scene),
         "weighing": weighing_sentence(scene),
+        "rule": weighing_rule(scene),
         "chart": weighing_chart(scene),
         "legend": weighing_legend(scene),
         "assurance": words.assurance(scene),

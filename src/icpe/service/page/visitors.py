@@ -117,8 +117,14 @@ def _set_cookie(request: Request, response: Response, name: str, value: str) -> 
         max_age=_DAYS_KEPT * 24 * 3600,
         httponly=True,
         samesite="strict",
-        secure=request.url.scheme == "https",
+        secure=_is_encrypted(request),
     )
+
+
+def _is_encrypted(request: Request) -> bool:
+    """Whether the browser speaks TLS, with us or with a proxy in front."""
+    by_proxy = request.headers.get("x-forwarded-proto", "")
+    return "https" in (request.url.scheme, by_proxy)
 
 
 def _key(token: str, random: str) -> str:
