@@ -155,3 +155,13 @@ def forget_compiled_programs():
 def key():
     """A fixed key for tests that need only one."""
     return jr.key(0)
+
+
+@pytest.fixture
+def hardly_trained(monkeypatch):
+    """Trains hardly at all, and takes for granted that it was enough."""
+    from support.hardly_trained import hardly_train, promoting
+
+    hardly_train(monkeypatch)
+    with promoting():
+        yield

@@ -1,44 +1,18 @@
 """The page on a family of one's own: what it tells to type is typed, at tiny size."""
 
-import dataclasses
 import re
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
-import jax
 import pytest
 
-from icpe import workflow
 from icpe.cli.main import main
 from icpe.families import registry
-from icpe.learn import recipe
-from icpe.studies.tiny import TINY
 from icpe.testing import check_family
 
 PAGE = Path(__file__).parents[1] / "docs" / "own-family.md"
-
-
-@pytest.fixture
-def hardly_trained(monkeypatch):
-    """Trains hardly at all, and takes for granted that it was enough."""
-    calibrate, settle = workflow.calibrate, workflow.settle
-
-    def believe(artifact, *, episodes, **options):
-        table = calibrate(artifact, episodes=8, **options)
-        rows = [dataclasses.replace(row, lower_bound=0.99) for row in table.rows]
-        return dataclasses.replace(table, rows=tuple(rows))
-
-    def settle_on_few(nets, family, episodes, **options):
-        return settle(nets, family, 8, **options)
-
-    monkeypatch.setattr(recipe, "_CPU", TINY)
-    monkeypatch.setattr(recipe, "_FEWER", {"cpu": TINY.num_iterations})
-    monkeypatch.setattr(workflow, "calibrate", believe)
-    monkeypatch.setattr(workflow, "settle", settle_on_few)
-    with jax.numpy_dtype_promotion("standard"):
-        yield
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ say the same sentences as `icpe.Session` does with the file that was exported.
 
 import base64
 import dataclasses
+import difflib
 import enum
 import hashlib
 import json
@@ -116,6 +117,14 @@ class Spec:
     question: str
     outcome_shape: tuple[int, ...]
     query_grid: tuple[int, ...]
+    query_outcomes: tuple[tuple[str, ...], ...] = ()
+
+    def labels(self, query: int | None) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        """`(word, outcome)` pairs of the outcomes of a query; empty if unnamed."""
+        if not self.query_outcomes or query is None:
+            return self.outcome_labels
+        words = self.query_outcomes[query]
+        return tuple((word, (float(code),)) for code, word in enumerate(words))
 
     def query_name(self, query: int) -> str:
         """The name of a query for people."""
@@ -203,7 +212,7 @@ class Model:
     def _read(self, document: dict[str, Any]) -> None:
         values = document["spec"]
         fields = {field.name for field in dataclasses.fields(Spec)}
-        self.spec = Spec(**{k: _tuples(values[k]) for k in fields})
+        self.spec = Spec(**{k: _tuples(values[k]) for k in fields if k in values})
         self.guard = None if document["guard"] is None else Guard(document["guard"])
         self.certificates = tuple(
             Certificate(**record) for record in document["certificates"]
@@ -424,10 +433,8 @@ class Session:
                 f"The session has stopped, because {self.stop_reason.sentence}; start "
                 "a new session."
             )
-        if isinstance(query, str) and query in self.spec.query_names:
-            query = self.spec.query_names.index(query)
         number = read_query(query, self.spec, self._allowed)
-        read = read_outcome(outcome, self.spec)
+        read = read_outcome(outcome, self.spec, number)
         answer = Answer(number, read, asked=number == self._query)
         history = (*self._history, answer)
         turn = self._step(self._state, number, read, len(history))
@@ -583,7 +590,7 @@ class Session:
 
 
 def read_query(query: Any, spec: Any, mask: np.ndarray) -> int:
-    """A query that exists and that the mask allows.
+    """A query that exists and that the mask allows, by its number or its name.
 
     Raises:
         InvalidOutcomeError: it is something else.
@@ -592,17 +599,41 @@ def read_query(query: Any, spec: Any, mask: np.ndarray) -> int:
         number = -1 if isinstance(query, bool | np.bool_) else operator.index(query)
     except TypeError:
         number = -1
+    if isinstance(query, str):
+        number = _position(query, spec.query_names)
     if not 0 <= number < spec.num_queries:
-        raise InvalidOutcomeError(
-            f"query must be a whole number from 0 to {spec.num_queries - 1}; "
-            f"got {query!r}."
-        )
+        wanted = f"a whole number from 0 to {spec.num_queries - 1}"
+        guess = ""
+        if spec.query_names:
+            wanted += f", or a name: {_listed(spec.query_names)}"
+            guess = _did_you_mean(str(query), spec.query_names)
+        raise InvalidOutcomeError(f"query must be {wanted}; got {query!r}.{guess}")
     if not mask[number]:
-        allowed = ", ".join(map(str, np.flatnonzero(mask)))
+        allowed = _listed([spec.query_name(it) for it in np.flatnonzero(mask).tolist()])
         raise InvalidOutcomeError(
-            f"query {number} is not allowed now; those allowed are {allowed}."
+            f"query {spec.query_name(number)} is not allowed now; those allowed are "
+            f"{allowed}."
         )
     return number
+
+
+def _position(name: str, names: Sequence[str]) -> int:
+    """Where a name stands, in any case if that is unambiguous; -1 if nowhere."""
+    if name in names:
+        return list(names).index(name)
+    folded = name.strip().casefold()
+    found = [i for i, it in enumerate(names) if it.strip().casefold() == folded]
+    return found[0] if len(found) == 1 else -1
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def _did_you_mean(given: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(given, known, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def read_first_outcome(first_outcome: Any, spec: Any) -> np.ndarray:
@@ -612,20 +643,34 @@ def read_first_outcome(first_outcome: Any, spec: Any) -> np.ndarray:
     return _read_numbers("first_outcome", first_outcome, spec)
 
 
-def read_outcome(outcome: Any, spec: Any) -> np.ndarray:
-    """The outcome as a vector of its own that nobody can change.
+def read_outcome(outcome: Any, spec: Any, query: int | None = None) -> np.ndarray:
+    """The outcome of a query as a vector of its own that nobody can change.
+
+    Where outcomes have names, such as "positive", it may be one of them.
 
     Raises:
         InvalidOutcomeError: it has another shape, is not finite as a float32, or is
             none of the outcomes that the spec names.
     """
+    labels = spec.labels(query)
+    words = [word for word, _ in labels]
+    named = [
+        f"{_shown(value)} ({word})" if _shown(value) != word else word
+        for word, value in labels
+    ]
+    whose = ""
+    if query is not None and spec.query_outcomes:
+        whose = f"{spec.query_name(query)}: "
+    complaint = f"{whose}outcome must be {' or '.join(named)}; got {outcome!r}."
+    if isinstance(outcome, str) and words:
+        place = _position(outcome, words)
+        if place < 0:
+            raise InvalidOutcomeError(f"{complaint}{_did_you_mean(outcome, words)}")
+        outcome = labels[place][1]
     read = _read_numbers("outcome", outcome, spec)
-    possible = np.array([value for _, value in spec.outcome_labels], np.float32)
+    possible = np.array([value for _, value in labels], np.float32)
     if len(possible) and not (possible == read).all(axis=1).any():
-        named = [f"{_shown(value)} ({word})" for word, value in spec.outcome_labels]
-        raise InvalidOutcomeError(
-            f"outcome must be {' or '.join(named)}; got {outcome!r}."
-        )
+        raise InvalidOutcomeError(complaint)
     return read
 
 
@@ -840,7 +885,8 @@ class SymbolLaw:
 
     def expects(self, seen: Seen, spec: Spec) -> str:
         """In words, what was to be expected."""
-        words = {value: word for word, value in spec.outcome_labels}
+        query = int(np.ravel(seen.query)[0])
+        words = {value: word for word, value in spec.labels(query)}
         named = []
         for symbol in np.flatnonzero(self._chances(seen) >= 0.01):
             value = tuple(float(x) for x in self.symbols[symbol])

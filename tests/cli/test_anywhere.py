@@ -100,7 +100,9 @@ def test_modules_in_packages_and_several_modules_are_imported(icpe, folder):
 FAULTS = {
     "nothing": ("--import", "name of a module, such as mine for the file mine.py"),
     "an option": ("--import --json", "got nothing"),
-    "a file": ("--import mine.py", "got mine.py"),
+    "no such file": ("--import yours.py", "there is no file yours.py; `icpe new yours"),
+    "no such class": ("--import mine.py:Yours", "those it has are Mine."),
+    "a broken file": ("--import broken.py", "broken.py raises ZeroDivisionError: "),
     "a path": ("--import src/mine", "got src/mine"),
     "no such module": ("--import yours", "--import yours finds no such module"),
     "no such package": ("--import yours.mine", "finds no such module"),

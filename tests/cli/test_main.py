@@ -55,6 +55,7 @@ ONE_OF_EACH = (
     "zoo",
     "bounds binary-search",
     "ids",
+    "new x.py",
     "train binary-search --out x",
     "rule binary-search --out x",
     "show x",

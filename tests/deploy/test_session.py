@@ -210,7 +210,7 @@ def test_a_mask_that_the_family_knows_is_not_asked_for():
     with pytest.raises(InvalidOutcomeError, match="give reward, number of arms"):
         Session(explorer, family, budget=3)
     session = Session(explorer, family, budget=3, first_outcome=[0.0, 2.0])
-    with pytest.raises(InvalidOutcomeError, match="those allowed are 0, 1"):
+    with pytest.raises(InvalidOutcomeError, match="those allowed are arm 0, arm 1"):
         session.tell(2, [1.0, 0.0])
     session.tell(ask(session), [1.0, 0.0])
     assert session.ask() in (0, 1)

@@ -127,7 +127,8 @@ class SymbolLaw(AbstractOutcomeLaw):
         return np.zeros(outcome.shape, bool)
 
     def expects(self, seen: Seen, spec: TaskSpec) -> str:
-        words = {value: word for word, value in spec.outcome_labels}
+        query = int(np.ravel(seen.query)[0])
+        words = {value: word for word, value in spec.labels(query)}
         chances = self._chances(seen)[0]
         likely = np.flatnonzero(chances >= 0.01)
         named = [_word(self.symbols[symbol], words) for symbol in likely]

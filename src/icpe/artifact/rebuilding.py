@@ -73,7 +73,7 @@ def rebuilt_family(stored: Stored, path: Path) -> AbstractTaskFamily:
         raise ArtifactError(
             f"{path} was trained for the family {shown(name)}, which cannot be rebuilt "
             "here, since none is registered under that name; register it, on the "
-            "command line by --import MODULE, or pass it in."
+            "command line by --import MODULE or --import FILE.py:CLASS, or pass it in."
         )
     if "data" in described and not described["data"]["stored"]:
         raise ArtifactError(

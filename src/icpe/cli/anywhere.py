@@ -3,20 +3,25 @@
 - `--debug` shows the traceback of an error (`icpe.cli.main` looks for it).
 - `--data FOLDER` names the folder of data sets.
 - `--import MODULE` imports a module, which registers families or explorers of its
-  own; it may be given several times.
+  own; it may be given several times. FILE.py and FILE.py:CLASS name a file, and a
+  family in it that it need not register.
 
 They are taken out, and take effect, before a command reads its own words.
 """
 
 import importlib
+import importlib.util
 import os
+import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from icpe.core.errors import InvalidParameterError
 
 _FLAG = "--debug"
 _WITH_VALUE = ("--data", "--import")
+_FILE = re.compile(r"(.+\.py)(?::(\w+))?")
 
 
 def take_anywhere(words: Sequence[str]) -> list[str]:
@@ -58,15 +63,95 @@ def split_anywhere(words: Sequence[str]) -> tuple[list[str], list[tuple[str, str
     return rest, taken
 
 
+def names_file(word: str) -> bool:
+    """Whether a word is FILE.py:CLASS, a family in a file."""
+    match = _FILE.fullmatch(word)
+    return match is not None and match[2] is not None
+
+
+def family_in_file(word: str, option: str = "FAMILY") -> type:
+    """The family FILE.py:CLASS, registered by the name of its class if by no other.
+
+    Raises:
+        InvalidParameterError: there is no such file or class, or it is no family.
+    """
+    from icpe.core.errors import did_you_mean
+    from icpe.core.family import AbstractTaskFamily
+    from icpe.families.registry import is_registered, register
+
+    match = _FILE.fullmatch(word)
+    assert match is not None
+    file, name = match.groups()
+    module = _import_file(file, f"{option} {word}")
+    families = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, AbstractTaskFamily)
+    }
+    found = families.get(name)
+    if found is None:
+        own = [key for key, it in families.items() if it.__module__ == module.__name__]
+        raise InvalidParameterError(
+            f"{option} {word}: {file} has no family {name!r}, a subclass of "
+            f"icpe.AbstractTaskFamily; those it has are {', '.join(own) or 'none'}."
+            + did_you_mean(name, own)
+        )
+    if not is_registered(found):
+        register(name, found)
+    return found
+
+
+def _import_file(file: str, said: str):
+    """Runs a Python file as the module of its name, once."""
+    path = Path(file).absolute()
+    if not path.is_file():
+        raise InvalidParameterError(
+            f"{said}: there is no file {file}; `icpe new {file}` writes one to start "
+            "from."
+        )
+    folder, name = str(path.parent), path.stem
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == str(path):
+        return known
+    if known is not None or not name.isidentifier():
+        raise InvalidParameterError(
+            f"{said}: a module cannot be called {name!r}, since "
+            f"{'another has that name' if known else 'that is no Python name'}; rename "
+            "the file."
+        )
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise InvalidParameterError(
+            f"{said} fails, since {file} raises {type(error).__name__}: "
+            f"{str(error).rstrip('.')}; mend it (--debug shows where)."
+        ) from error
+    return module
+
+
 def import_module(name: str) -> None:
-    """Imports a module from the current folder, or an installed one.
+    """Imports a module from the current folder, an installed one, or a file.
 
     The folder stays on the module path, since a module may import its neighbors later.
 
     Raises:
         InvalidParameterError: there is no such module, or it raises an error.
     """
-    if name.endswith(".py") or not all(map(str.isidentifier, name.split("."))):
+    match = _FILE.fullmatch(name)
+    if match is not None:
+        if match[2] is None:
+            _import_file(name, f"--import {name}")
+        else:
+            family_in_file(name, "--import")
+        return
+    if not all(map(str.isidentifier, name.split("."))):
         raise InvalidParameterError(
             "--import must be followed by the name of a module, such as mine for the "
             f"file mine.py in the current folder; got {name or 'nothing'}."

@@ -76,7 +76,7 @@ def changeable_file(word: str) -> Path:
     return path
 
 
-def check_out(out: Path, *, overwrite: bool) -> None:
+def check_out(out: Path, *, overwrite: bool, option: str = "--out") -> None:
     """Finds out before any work whether a trained explorer may be written to a file.
 
     Raises:
@@ -87,9 +87,10 @@ def check_out(out: Path, *, overwrite: bool) -> None:
         check_writable(out)
     except OSError as error:
         raise InvalidParameterError(
-            f"--out {out} cannot be written: {error}."
+            f"{option} {out} cannot be written: {error}."
         ) from error
     if out.exists() and not overwrite:
         raise InvalidParameterError(
-            f"--out {out} exists; choose a new name, or add --overwrite to replace it."
+            f"{option} {out} exists; choose a new name, or add --overwrite to "
+            "replace it."
         )

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import tyro
 
-from icpe.cli.options import Seed, Settings
+from icpe.cli.options import Seed, Settings, Source
 
 _ERROR_PROB = 0.1
 _NUM_ARMS = "num_arms"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Args:
     """Print what is known about the optimum of a family, or of one bandit.
 
@@ -22,8 +22,15 @@ class Args:
     characteristic time, lower bound and optimal proportions of one bandit.
     """
 
-    family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
-    """The family; set its parameter x by --family.x VALUE."""
+    family: Annotated[
+        tyro.conf.Positional[str],
+        tyro.conf.arg(metavar="FAMILY", help_behavior_hint=""),
+    ] = ""
+    """The family; set its parameter x by --family.x VALUE. Left out where data make
+    it."""
+    source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(
+        default_factory=Source
+    )
     error_prob: Annotated[
         float | None, tyro.conf.arg(metavar="P", help_behavior_hint="")
     ] = None
@@ -60,7 +67,7 @@ def run(args: Args) -> int:
     from icpe.core.goals import Request
 
     check_seed(args.seed)
-    check_family(args.family, args.settings)
+    check_family(args.family, args.settings, args.source)
     if args.means:
         return _one_bandit(args)
     if (args.error_prob, args.price) != (None, None):
@@ -69,7 +76,7 @@ def run(args: Args) -> int:
     from icpe.evaluate.report import family_record
     from icpe.families.registry import describe
 
-    family = build_family(args.family, args.settings)
+    family = build_family(args.family, args.settings, args.source)
     keep_compiled_programs()
     known = limits(family, args.error_prob, price=args.price, seed=args.seed)
     if args.json:

@@ -96,10 +96,11 @@ def describe_record(name: str, parameters: Mapping[str, Any]) -> str:
     """A family as files record it, in one line; rare parameters only where set."""
     known = family_card(name)["parameters"] if name in family_names() else ()
     usual = {it["name"]: _listed(it["default"]) for it in known if it["rare"]}
+    words = {it["name"] for it in known if it["words"]}
     notable = {
         key: value
         for key, value in parameters.items()
-        if key not in usual or _listed(value) != usual[key]
+        if key not in words and (key not in usual or _listed(value) != usual[key])
     }
     return f"{name}({', '.join(f'{key}={value}' for key, value in notable.items())})"
 

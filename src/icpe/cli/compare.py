@@ -5,7 +5,7 @@ from typing import Annotated
 
 import tyro
 
-from icpe.cli.options import FamilyName, Seed, Settings, check_seed
+from icpe.cli.options import FamilyName, Seed, Settings, Source, check_seed
 from icpe.core.checks import check_num_episodes
 
 
@@ -26,6 +26,9 @@ class Args:
     or a name from `icpe zoo` or `icpe baselines`."""
     family: FamilyName = None
     """The family the tasks come from; that of the file if left out."""
+    source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(
+        default_factory=Source
+    )
     accuracy: Annotated[float, tyro.conf.arg(metavar="A")] = 0.9
     """The share of right answers at which they are compared."""
     episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 10_000
@@ -51,12 +54,12 @@ def run(args: Args) -> int:
 
     check_seed(args.seed)
     check_num_episodes("--episodes", args.episodes)
-    check_words(args.explorers, args.family, args.settings)
+    check_words(args.explorers, args.family, args.settings, args.source)
     from icpe.evaluate.equal_accuracy import compare_at_accuracy
     from icpe.evaluate.report import family_record
     from icpe.families.registry import describe
 
-    cast = resolve(args.explorers, args.family, args.settings)
+    cast = resolve(args.explorers, args.family, args.settings, args.source)
     keep_compiled_programs()
     rows = compare_at_accuracy(
         cast.explorers,

@@ -11,6 +11,7 @@ from icpe.cli.options import (
     Goal,
     Seed,
     Settings,
+    Source,
     Where,
     check_seed,
 )
@@ -38,6 +39,9 @@ class Args:
     or `icpe baselines`."""
     family: FamilyName = None
     """The family the tasks come from; that of the file if left out."""
+    source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(
+        default_factory=Source
+    )
     goal: tyro.conf.OmitArgPrefixes[Goal] = dataclasses.field(default_factory=Goal)
     episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 10_000
     """Number of episodes of each explorer."""
@@ -69,13 +73,13 @@ def run(args: Args) -> int:
     check_seed(args.seed)
     check_num_episodes("--episodes", args.episodes)
     args.goal.request()
-    check_words(args.explorers, args.family, args.settings)
+    check_words(args.explorers, args.family, args.settings, args.source)
     if args.plot is not None:
         check_figure_path(args.plot)
     from icpe.evaluate import comparison_figure, evaluate, save_figure
     from icpe.evaluate.plots import check_plot_path
 
-    cast = resolve(args.explorers, args.family, args.settings)
+    cast = resolve(args.explorers, args.family, args.settings, args.source)
     if args.plot is not None:
         check_plot_path(args.plot)
     keep_compiled_programs()

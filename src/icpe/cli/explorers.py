@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from icpe import zoo
 from icpe.cli import catalog
 from icpe.cli.artifact_files import check_readable, file_named
-from icpe.cli.families import build_family, check_family
+from icpe.cli.families import build_family, check_family, known_name
+from icpe.cli.options import Source
 from icpe.cli.values import convert, described_type
 from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
 from icpe.core.goals import Request
@@ -39,7 +40,10 @@ class Cast:
 
 
 def resolve(
-    words: Sequence[str], family_name: str | None, settings: Mapping[str, str]
+    words: Sequence[str],
+    family_name: str | None,
+    settings: Mapping[str, str],
+    source: Source | None = None,
 ) -> Cast:
     """Finds explorers and family.
 
@@ -49,6 +53,7 @@ def resolve(
             is one of these.
         family_name: the family to play; that of the files if None.
         settings: its unparsed parameters.
+        source: data that make the family, in place of its name.
 
     Raises:
         UnknownNameError: an explorer, family or parameter does not exist.
@@ -56,7 +61,9 @@ def resolve(
         ArtifactError: a file cannot be used.
         InvalidParameterError: nothing to run, or no family.
     """
-    check_words(words, family_name, settings)
+    if family_name is not None:
+        family_name = known_name(family_name)  # files may be about it
+    check_words(words, family_name, settings, source)
     from icpe.artifact.artifact import Artifact
     from icpe.artifact.serving import check_numbers
 
@@ -65,7 +72,7 @@ def resolve(
     files = {
         word: Artifact.load(path) for word, path in paths.items() if path is not None
     }
-    family = _family(files, family_name, settings)
+    family = _family(files, family_name, settings, source)
     for artifact in files.values():
         check_numbers(artifact.family.spec, family)
     explorers: dict[str, Contender] = {}
@@ -80,7 +87,10 @@ def resolve(
 
 
 def check_words(
-    words: Sequence[str], family_name: str | None, settings: Mapping[str, str]
+    words: Sequence[str],
+    family_name: str | None,
+    settings: Mapping[str, str],
+    source: Source | None = None,
 ) -> None:
     """Complains about what can be seen before anything is loaded; see `resolve`."""
     if not words:
@@ -100,6 +110,8 @@ def check_words(
         else:
             check_readable(path)
             files.append(path)
+    if source is not None and source.is_given:
+        return
     if family_name is not None:
         check_family(family_name, settings)
     elif settings:
@@ -154,10 +166,13 @@ def _wrapped(
 
 
 def _family(
-    files: Mapping[str, Artifact], name: str | None, settings: Mapping[str, str]
+    files: Mapping[str, Artifact],
+    name: str | None,
+    settings: Mapping[str, str],
+    source: Source | None,
 ) -> AbstractTaskFamily:
-    if name is not None:
-        return build_family(name, settings)
+    if name is not None or (source is not None and source.is_given):
+        return build_family(name or "", settings, source)
     return next(iter(files.values())).family
 
 

@@ -1,12 +1,14 @@
-"""From `--family NAME --family.x VALUE` to a family."""
+"""From `FAMILY --family.x VALUE`, or the user's own data, to a family."""
 
 import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from icpe.cli import catalog
+from icpe.cli.anywhere import family_in_file, names_file
+from icpe.cli.options import Source
 from icpe.cli.values import convert, described_type
-from icpe.core.errors import UnknownNameError, suggesting
+from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
 
 if TYPE_CHECKING:
     from icpe.families import AbstractTaskFamily
@@ -14,14 +16,30 @@ else:
     AbstractTaskFamily = Any  # which needs jax
 
 
-def build_family(name: str, settings: Mapping[str, str]) -> AbstractTaskFamily:
-    """Builds a registered family from words.
+def build_family(
+    name: str, settings: Mapping[str, str], source: Source | None = None
+) -> AbstractTaskFamily:
+    """Builds a family from words: a registered one, one in a file, or from data.
+
+    Args:
+        name: its name, or FILE.py:CLASS; empty where data are given.
+        settings: its unparsed parameters.
+        source: data that make a family.
 
     Raises:
         UnknownNameError: no such family or parameter.
-        InvalidParameterError: a value of the wrong type, or an impossible one.
+        InvalidParameterError: a value of the wrong type, or an impossible one; a name
+            and data together, or neither.
+        DataError: data that cannot be.
     """
-    check_family(name, settings)
+    check_family(name, settings, source)
+    if source is not None and source.is_given:
+        from icpe.cli.own_data import family_from
+
+        return family_from(source, settings)
+    if names_file(name):
+        name = known_name(name)
+        check_family(name, settings)
     from icpe.families.registry import get_factory, make
 
     hints = typing.get_type_hints(get_factory(name))
@@ -32,13 +50,42 @@ def build_family(name: str, settings: Mapping[str, str]) -> AbstractTaskFamily:
     return make(name, **values)
 
 
-def check_family(name: str, settings: Mapping[str, str]) -> None:
-    """Complains about names and types before anything is loaded.
+def known_name(name: str) -> str:
+    """The name of a family; one in a file is loaded, and goes by that of its class.
+
+    Raises:
+        InvalidParameterError: there is no such file or class, or it is no family.
+    """
+    if not names_file(name):
+        return name
+    from icpe.families.registry import registered_name
+
+    return registered_name(family_in_file(name))
+
+
+def check_family(
+    name: str, settings: Mapping[str, str], source: Source | None = None
+) -> None:
+    """Complains about names and types before anything is loaded; see `build_family`.
 
     Raises:
         UnknownNameError: no such family or parameter.
-        InvalidParameterError: a value of the wrong type.
+        InvalidParameterError: a value of the wrong type; a name and data together, or
+            neither.
     """
+    if source is not None and source.is_given:
+        if name:
+            raise InvalidParameterError(
+                f"FAMILY {name} and {source.option} are two families; leave one out."
+            )
+        return
+    if not name:
+        raise InvalidParameterError(
+            "FAMILY is missing; give the name of one (`icpe tasks` lists them), "
+            "FILE.py:CLASS, or data of your own by --likelihoods FILE."
+        )
+    if names_file(name):
+        return
     card = catalog.family_card(name)
     parameters = {it["name"]: it for it in card["parameters"]}
     for field, word in settings.items():

@@ -29,7 +29,7 @@ class Film:
     def exchange(self, exchange: Exchange, history: History) -> None:
         """Keeps one query, its outcome and the belief after it."""
         spec = self._family.spec
-        outcome = spec.describe_outcome(exchange.outcome)
+        outcome = spec.describe_outcome(exchange.outcome, exchange.query)
         said = f"{spec.query_name(exchange.query)} → {outcome}"
         if len(said) > _LONGEST:
             said = spec.query_name(exchange.query)

@@ -26,6 +26,7 @@ COMMANDS = {
     "zoo": "list the trained explorers that come with icpe",
     "bounds": "print what is known about the optimum of a family",
     "ids": "show where information-directed sampling falls short",
+    "new": "write a family of your own to start from",
     "train": "train an explorer for a family",
     "rule": "make an explorer of a rule with an exact belief, without training",
     "show": "print what is known about a trained explorer",
@@ -162,8 +163,8 @@ def _overview() -> str:
             "",
             "icpe COMMAND --help describes one; icpe --version prints the version.",
             "With every command: --import MODULE brings in families of your own from",
-            "MODULE.py in the current folder, --data FOLDER says which folder holds",
-            "mnist/, and --debug shows the traceback of an error.",
+            "MODULE.py in the current folder, FILE.py:CLASS one of them; --data FOLDER",
+            "says which folder holds mnist/, and --debug the traceback of an error.",
         ]
     )
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tyro
@@ -38,6 +39,28 @@ class Where:
     address: Annotated[str | None, _optional("ADDRESS")] = None
     """With --engine ray: address of the cluster, or auto; one of this machine if left
     out."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Data of the user's own that make a family, in place of its name."""
+
+    likelihoods: Annotated[Path | None, _optional("FILE")] = None
+    """CSV of hypothesis, query, outcome and probability."""
+    costs: Annotated[Path | None, _optional("FILE")] = None
+    """CSV of query and cost, for families from data."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there are any data."""
+        return any(value for value in dataclasses.asdict(self).values())
+
+    @property
+    def option(self) -> str:
+        """The first option that was given."""
+        values = dataclasses.asdict(self)
+        name = next(name for name, value in values.items() if value)
+        return f"--{name} {values[name]}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -61,12 +61,14 @@ class Person(AbstractWorld):
         """
         spec = self._family.spec
         question = spec.question.format(query=spec.query_name(query))
-        outcome = self._ask(f"{step + 1}. {question}")
+        if spec.query_outcomes:
+            question += f" ({', '.join(spec.query_outcomes[query])})"
+        outcome = self._ask(f"{step + 1}. {question}", query)
         self._queries.append(query)
         self._outcomes.append(outcome)
         return self._result(outcome)
 
-    def _ask(self, question: str) -> Array:
+    def _ask(self, question: str, query: int | None = None) -> Array:
         while True:
             self._write(question)
             try:
@@ -76,7 +78,7 @@ class Person(AbstractWorld):
             if line.strip().lower() in QUIT_WORDS:
                 raise PersonLeft
             try:
-                outcome = parse_outcome(line, self._family.spec)
+                outcome = parse_outcome(line, self._family.spec, query)
             except InvalidOutcomeError as error:
                 self._write(f"   {error}")
                 continue
@@ -114,8 +116,10 @@ def check_person_can_play(family: AbstractTaskFamily, name: str) -> None:
             )
 
 
-def parse_outcome(line: str, spec: TaskSpec) -> tuple[float, ...]:
-    """Reads an outcome: one of the family's words, or its numbers.
+def parse_outcome(
+    line: str, spec: TaskSpec, query: int | None = None
+) -> tuple[float, ...]:
+    """Reads an outcome of a query: one of the family's words, or its numbers.
 
     A word may be shortened as long as it stays unambiguous.
 
@@ -124,10 +128,11 @@ def parse_outcome(line: str, spec: TaskSpec) -> tuple[float, ...]:
     """
     typed = line.strip()
     text = typed.lower()
-    labels = dict(spec.outcome_labels)
+    labels = dict(spec.labels(query))
     matches = [word for word in labels if text and word.lower().startswith(text)]
-    if text in labels:
-        return labels[text]
+    same = [word for word in matches if word.lower() == text]
+    if typed in labels or len(same) == 1:
+        return labels[typed if typed in labels else same[0]]
     if len(matches) == 1:
         return labels[matches[0]]
     if len(matches) > 1:

@@ -14,6 +14,7 @@ from icpe.cli.options import (
     Goal,
     Seed,
     Settings,
+    Source,
     check_seed,
 )
 
@@ -33,6 +34,9 @@ class Args:
     or `icpe baselines`."""
     family: FamilyName = None
     """The family to play; that of the file if left out."""
+    source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(
+        default_factory=Source
+    )
     goal: tyro.conf.OmitArgPrefixes[Goal] = dataclasses.field(default_factory=Goal)
     human: bool = False
     """You answer the queries; type quit to leave."""
@@ -72,10 +76,10 @@ def run(args: Args) -> int:
             "--human and --json cannot be combined; leave one of them out."
         )
     request = args.goal.request(DEFAULT_ERROR_PROB)
-    check_words([args.explorer], args.family, args.settings)
+    check_words([args.explorer], args.family, args.settings, args.source)
     from icpe.artifact.serving import serve
 
-    cast = resolve([args.explorer], args.family, args.settings)
+    cast = resolve([args.explorer], args.family, args.settings, args.source)
     _check_strip(args, cast.family)
     _check_save(args)
     args = dataclasses.replace(args, strip=args.strip or _usual_strip(args, cast))

@@ -52,6 +52,7 @@ def family_card(name: str) -> dict[str, Any]:
                 "default": field.default,
                 "help": field.metadata.get("help", ""),
                 "rare": bool(field.metadata.get("rare", False)),
+                "words": bool(field.metadata.get("words", False)),
             }
             for field in parameter_fields(name).values()
         ],

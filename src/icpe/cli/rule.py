@@ -6,10 +6,10 @@ from typing import Annotated
 
 import tyro
 
-from icpe.cli.options import Seed, Settings, check_seed
+from icpe.cli.options import Seed, Settings, Source, check_seed
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Args:
     """Make an explorer of a rule, without training, measure it, and write it to a file.
 
@@ -19,8 +19,15 @@ class Args:
     --family.x VALUE.
     """
 
-    family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
-    """A family with an exact belief or a likelihood; `icpe tasks` lists families."""
+    family: Annotated[
+        tyro.conf.Positional[str],
+        tyro.conf.arg(metavar="FAMILY", help_behavior_hint=""),
+    ] = ""
+    """A family with an exact belief or a likelihood; `icpe tasks` lists families. Left
+    out where data make it."""
+    source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(
+        default_factory=Source
+    )
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
     """Where the explorer is written."""
     score: Annotated[
@@ -58,10 +65,10 @@ def run(args: Args) -> int:
     check_seed(args.seed)
     check_num_episodes("--calibration-episodes", args.calibration_episodes)
     check_out(args.out, overwrite=args.overwrite)
-    check_family(args.family, args.settings)
+    check_family(args.family, args.settings, args.source)
     from icpe.workflow import make_rule
 
-    family = build_family(args.family, args.settings)
+    family = build_family(args.family, args.settings, args.source)
     keep_compiled_programs()
     with locked(args.out, "icpe rule"):
         artifact = make_rule(

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from icpe.cli import catalog
-from icpe.cli.options import Seed, Settings, check_seed
+from icpe.cli.options import Seed, Settings, Source, check_seed
 from icpe.cli.values import convert, described_type
 from icpe.core.errors import (
     CheckpointError,
@@ -22,7 +22,7 @@ from icpe.core.errors import (
 from icpe.studies.durations import parse_duration
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Args:
     """Train an explorer for a family, measure it, and write it to a file.
 
@@ -34,8 +34,15 @@ class Args:
     limit leave a checkpoint beside the file; the same command with --resume goes on.
     """
 
-    family: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FAMILY")]
-    """The family to train for; `icpe tasks` lists them, --import MODULE adds yours."""
+    family: Annotated[
+        tyro.conf.Positional[str],
+        tyro.conf.arg(metavar="FAMILY", help_behavior_hint=""),
+    ] = ""
+    """The family to train for: `icpe tasks` lists them; FILE.py:CLASS is one of your
+    own; left out where data make it."""
+    source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(
+        default_factory=Source
+    )
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
     """Where the explorer is written when all is done."""
     overwrite: bool = False
@@ -117,7 +124,7 @@ def _check_request(args: Args) -> None:
     check_num_episodes("--calibration-episodes", args.calibration_episodes)
     check_at_least("checkpoint_seconds", args.checkpoint_seconds, 0.0)
     check_out(args.out, overwrite=True)  # its folder is there
-    check_family(args.family, args.settings)
+    check_family(args.family, args.settings, args.source)
     settings = catalog.learner_settings(args.learner)
     _read_settings(
         {it["name"]: described_type(it["type"]) for it in settings}, args.train_settings
@@ -158,7 +165,7 @@ def _run(args: Args, checkpoint: Path) -> int:
         time_limit=parse_duration(args.time_limit or "inf"),
         metrics=metrics_path(args.out),
     )
-    family = build_family(args.family, args.settings)
+    family = build_family(args.family, args.settings, args.source)
     earlier = None
     if args.start_from is not None:
         earlier = Artifact.load(readable_file(args.start_from))

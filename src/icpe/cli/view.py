@@ -38,13 +38,16 @@ class EpisodeView:
             query = escape(self._spec.query_name(exchange.query))
             line = f"[bold]{exchange.number:>3}.[/] query [cyan]{query}[/]"
             if not picture:
-                line += f" → {escape(self._spec.describe_outcome(exchange.outcome))}"
+                line += f" → {escape(self._described(exchange))}"
             self._console.print(line)
         for line in picture:
             self._console.print(f"       {escape(line)}", highlight=False)
         if exchange.belief is not None:
             for line in belief_lines(exchange.belief, self._spec):
                 self._console.print(f"       {line}")
+
+    def _described(self, exchange: Exchange) -> str:
+        return self._spec.describe_outcome(exchange.outcome, exchange.query)
 
     def end(self, end: EpisodeEnd, truth: int | None) -> None:
         """Why it stopped, the answer, and whether it is right."""

@@ -57,6 +57,12 @@ class ConformanceError(IcpeError, AssertionError):
     """A family or explorer breaks its contract; the message says how."""
 
 
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """A question to end a message with, empty if no known name is close."""
+    close = difflib.get_close_matches(given, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
 def suggesting(complaint: str, given: str, known: Iterable[str], listing: str) -> str:
     """A message about a name that does not exist: the closest first, then the list.
 

@@ -178,6 +178,7 @@ def parameter(
     help: str,
     *,
     rare: bool = False,
+    words: bool = False,
     converter: Callable[[Any], Any] | None = None,
 ) -> Any:
     """A parameter of a family: a static field with its help text beside it.
@@ -186,15 +187,21 @@ def parameter(
         default: its default, a hashable value.
         help: what it means, in a few words.
         rare: not mentioned in the family's description while it has its default.
+        words: never mentioned there, such as a long list of names.
         converter: applied to what is given, to make it hashable; JSON, for one, has
             lists where the family wants tuples.
     """
-    metadata = {"help": help, "rare": rare}
+    metadata = {"help": help, "rare": rare, "words": words}
     field = ft.partial(eqx.field, static=True, default=default, metadata=metadata)
     return field() if converter is None else field(converter=converter)
 
 
-def data(help: str, dtype: Any = jnp.float32) -> Any:
+def data(
+    help: str,
+    dtype: Any = jnp.float32,
+    *,
+    example: Callable[[], Any] | None = None,
+) -> Any:
     """An array that belongs to the law, such as a table of likelihoods.
 
     It enters the fingerprint and travels in the artifact if it is small; compiled
@@ -203,11 +210,14 @@ def data(help: str, dtype: Any = jnp.float32) -> Any:
     Args:
         help: what it means, in a few words.
         dtype: to which whatever is given is cast.
+        example: makes the array where none is given; without it, it must be given.
     """
-    return eqx.field(
+    field = ft.partial(
+        eqx.field,
         converter=ft.partial(jnp.asarray, dtype=dtype),
         metadata={"help": help, "data": True},
     )
+    return field() if example is None else field(default_factory=example)
 
 
 def parameter_names(family_class: Any) -> tuple[str, ...]:

@@ -59,6 +59,8 @@ class TaskSpec:
         outcome_names: name of each outcome entry for people; empty means `outcome`.
         outcome_labels: `(word, outcome)` pairs of all outcomes where these are few and
             have names, such as ("higher", (1.0,)).
+        query_outcomes: for each query the words of its outcomes 0, 1, .., where queries
+            have different ones; `outcome_labels` is empty then.
         question: how a query is put to a person, with `{query}` in place of its name.
 
         outcome_shape: rows and columns of an outcome that is a picture, row by row;
@@ -85,6 +87,7 @@ class TaskSpec:
     hypothesis_names: tuple[str, ...] = _words(())
     outcome_names: tuple[str, ...] = _words(())
     outcome_labels: tuple[tuple[str, tuple[float, ...]], ...] = _words(())
+    query_outcomes: tuple[tuple[str, ...], ...] = _words(())
     question: str = _words("Query {query}: what is the outcome?")
     outcome_shape: tuple[int, ...] = _hint(())
     query_grid: tuple[int, ...] = _hint(())
@@ -100,6 +103,7 @@ class TaskSpec:
         _check_lengths(self)
         _check_shapes(self)
         _check_flags(self)
+        _check_words(self)
         if any(not 0 <= entry < self.outcome_size for entry in self.reset_entries):
             raise InvalidParameterError(
                 "TaskSpec.reset_entries must be numbers of outcome entries, from 0 to "
@@ -131,10 +135,22 @@ class TaskSpec:
             return self.outcome_names[entry]
         return "outcome" if self.outcome_size == 1 else f"outcome {entry}"
 
-    def describe_outcome(self, outcome: Iterable[SupportsFloat]) -> str:
+    def labels(self, query: int | None) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        """`(word, outcome)` pairs of all outcomes of a query; empty if they have none.
+
+        Of no query in particular, None, there may be none although each has some.
+        """
+        if not self.query_outcomes or query is None:
+            return self.outcome_labels
+        words = self.query_outcomes[query]
+        return tuple((word, (float(code),)) for code, word in enumerate(words))
+
+    def describe_outcome(
+        self, outcome: Iterable[SupportsFloat], query: int | None = None
+    ) -> str:
         """An outcome in the family's words; what was not revealed is left out."""
         values = [float(value) for value in outcome]
-        for word, named in self.outcome_labels:
+        for word, named in self.labels(query):
             pairs = zip(values, named, strict=True)
             if all(math.isclose(*pair, rel_tol=1e-5, abs_tol=1e-8) for pair in pairs):
                 return word
@@ -236,6 +252,7 @@ def _check_lengths(spec: TaskSpec) -> None:
         ("outcome_names", spec.outcome_size),
         ("costs", spec.num_queries),
         ("query_names", spec.num_queries),
+        ("query_outcomes", spec.num_queries),
         ("hypothesis_names", spec.num_hypotheses),
     ):
         given = getattr(spec, name)
@@ -257,6 +274,15 @@ def _check_shapes(spec: TaskSpec) -> None:
                 f"TaskSpec.{name} must be empty or two numbers whose product is "
                 f"{size}; got {given}."
             )
+
+
+def _check_words(spec: TaskSpec) -> None:
+    if spec.query_outcomes and (spec.outcome_labels or spec.outcome_size != 1):
+        raise InvalidParameterError(
+            "TaskSpec.query_outcomes are words for outcomes of one number, in place of "
+            f"outcome_labels; got outcome_size {spec.outcome_size} and outcome_labels "
+            f"{spec.outcome_labels}."
+        )
 
 
 def _check_flags(spec: TaskSpec) -> None:

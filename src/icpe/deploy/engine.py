@@ -189,7 +189,7 @@ class Engine:
             first = state.history[0].told if state.history else None
             told = reading.number(outcome)
             outcome = reading.outcome(told, first)
-        read = read_outcome(outcome, self._spec)
+        read = read_outcome(outcome, self._words, number)
         answer = Answer(number, read, asked, told)
         history = (*state.history, answer)
         mask, lost = self._mask_after(history, query_mask)
@@ -395,8 +395,6 @@ class Engine:
 
     def _number(self, query: Any, allowed: Bool[np.ndarray, "queries"]) -> int:
         """The query that a number or a name is about."""
-        if isinstance(query, str) and query in self._words.query_names:
-            query = self._words.query_names.index(query)
         return read_query(query, self._words, allowed)
 
     def _mask_after(

@@ -92,7 +92,7 @@ class AbstractSession:
             outcome: what was measured: one number in the user's units, where these
                 were given, else in the units of the family `outcome_size` numbers, or
                 one number where that is 1. Where the family names its outcomes it must
-                be one of them.
+                be one of them, by its number or its name.
             terminated: whether the task itself has ended.
             query_mask: which queries are allowed next, one truth value each; needed
                 only where the family cannot tell.

@@ -76,7 +76,7 @@ def _histories(spec: TaskSpec) -> Iterator[list[list[np.ndarray]]]:
         yield [
             [
                 np.array(query, np.int32),
-                _outcome(spec, draw),
+                _outcome(spec, query, draw),
                 np.array(price, np.float32),
                 np.array(length, np.int32),
                 np.array(position, np.int32),
@@ -85,9 +85,10 @@ def _histories(spec: TaskSpec) -> Iterator[list[list[np.ndarray]]]:
         ]
 
 
-def _outcome(spec: TaskSpec, draw: np.random.Generator) -> np.ndarray:
-    if spec.outcome_labels:
-        _, value = spec.outcome_labels[draw.integers(len(spec.outcome_labels))]
+def _outcome(spec: TaskSpec, query: int, draw: np.random.Generator) -> np.ndarray:
+    labels = spec.labels(max(int(query), 0))
+    if labels:
+        _, value = labels[draw.integers(len(labels))]
         return np.array(value, np.float32)
     size = spec.outcome_size
     outcome = np.array(spec.outcome_shift or 0.0) + draw.normal(size=size) * (

@@ -21,6 +21,8 @@ from icpe.families.feedback_graph import FeedbackGraph as FeedbackGraph
 from icpe.families.finite import AbstractFiniteFamily as AbstractFiniteFamily
 from icpe.families.gaussian_bandit import GaussianBandit as GaussianBandit
 from icpe.families.group_testing import GroupTesting as GroupTesting
+from icpe.families.likelihoods import Likelihoods as Likelihoods
+from icpe.families.likelihoods import from_likelihoods as from_likelihoods
 from icpe.families.magic_action import MagicAction as MagicAction
 from icpe.families.magic_chain import MagicChain as MagicChain
 from icpe.families.magic_room import MagicRoom as MagicRoom
@@ -58,5 +60,6 @@ register("adaptive-test", AdaptiveTest)
 register("group-testing", GroupTesting)
 register("source-on-a-line", SourceOnALine)
 register("battleship", Battleship)
+register("likelihoods", Likelihoods)
 register_images("mnist", _mnist_source)
 register_images("drawn-digits", _drawn_digits_source)

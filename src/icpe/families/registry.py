@@ -81,6 +81,16 @@ def parameter_fields(name: str) -> dict[str, dataclasses.Field]:
     return {field.name: field for field in fields if field.name in allowed}
 
 
+def is_registered(factory: Any) -> bool:
+    """Whether a class is registered under some name."""
+    return factory in _FACTORIES.values()
+
+
+def registered_name(factory: Any) -> str:
+    """The first name of a registered class."""
+    return next(name for name, it in _FACTORIES.items() if it is factory)
+
+
 def family_name(family: AbstractTaskFamily) -> str:
     """The registered name of a family, or its class name if it has none."""
     for name, factory in _FACTORIES.items():
@@ -110,13 +120,15 @@ def notable_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, An
 def _notable(
     fields: Iterable[dataclasses.Field], values: Mapping[str, Any]
 ) -> dict[str, Any]:
+    fields = tuple(fields)
+    words = {field.name for field in fields if field.metadata.get("words")}
     usual = {
         field.name: field.default for field in fields if field.metadata.get("rare")
     }
 
     def is_notable(name: str, value: Any) -> bool:
         value = tuple(value) if isinstance(value, list) else value
-        return name not in usual or value != usual[name]
+        return name not in words and (name not in usual or value != usual[name])
 
     return {name: value for name, value in values.items() if is_notable(name, value)}
 

@@ -187,7 +187,8 @@ def _check_episodes(family: AbstractTaskFamily, seed: int) -> None:
             "an outcome is NaN or infinite; return finite numbers, and zeros where "
             "there is nothing to see."
         )
-    _check_labels(episodes.outcomes[:, 1:][seen[:, 1:]], spec)
+    made = seen[:, 1:]
+    _check_labels(episodes.queries[made], episodes.outcomes[:, 1:][made], spec)
     if not spec.masks_queries and not episodes.masks.all():
         raise ConformanceError(
             "query_mask forbids a query although spec.masks_queries is False; set "
@@ -196,17 +197,18 @@ def _check_episodes(family: AbstractTaskFamily, seed: int) -> None:
     check_facts(family, episodes)
 
 
-def _check_labels(outcomes: np.ndarray, spec: TaskSpec) -> None:
+def _check_labels(queries: np.ndarray, outcomes: np.ndarray, spec: TaskSpec) -> None:
     """Where outcomes have names, every outcome of a query must have one."""
-    if not spec.outcome_labels:
+    field = "query_outcomes" if spec.query_outcomes else "outcome_labels"
+    if not getattr(spec, field):
         return
-    named = np.array([value for _, value in spec.outcome_labels], np.float32)
-    unnamed = [it for it in outcomes if not (it == named).all(axis=1).any()]
-    if unnamed:
-        raise ConformanceError(
-            f"step returned the outcome {unnamed[0].tolist()}, which "
-            "spec.outcome_labels does not name; name every outcome, or none."
-        )
+    for query, outcome in zip(queries.tolist(), outcomes, strict=True):
+        named = np.array([value for _, value in spec.labels(query)], np.float32)
+        if not (outcome == named).all(axis=1).any():
+            raise ConformanceError(
+                f"step returned the outcome {outcome.tolist()}, which spec.{field} "
+                "does not name; name every outcome, or none."
+            )
 
 
 def _check_tasks(episodes: Episodes, spec: TaskSpec) -> None:
