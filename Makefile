@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 # Modules are compiled when they are first imported, and kept for the next process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: catalog demo test test-all test-services check bench results zoo-cards docs pages clean
+.PHONY: catalog schemas demo test test-all test-services check bench results zoo-cards docs pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -42,6 +42,9 @@ results: $(STAMP)
 
 catalog: $(STAMP)
 	$(BIN)/python -m icpe.cli.catalog
+
+schemas: $(STAMP)
+	$(BIN)/python -m icpe.cli.json_schemas docs/schemas
 
 zoo-cards: $(STAMP)
 	$(BIN)/python benchmarks/zoo_cards.py

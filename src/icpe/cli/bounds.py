@@ -54,7 +54,7 @@ class Args:
 
 EXAMPLES = (
     "icpe bounds binary-search --family.size 256",
-    "icpe bounds gaussian-bandit --means 0.9 0.5 0.4 --error-prob 0.05",
+    "icpe bounds gaussian-bandit --means 0.7 0.5 0.4 --error-prob 0.05",
 )
 
 
