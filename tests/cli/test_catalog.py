@@ -130,6 +130,7 @@ QUICK = (
     (2, "train binary-search --out no/such/x.safetensors"),
     (2, "train binary-search --out x.safetensors --time-limit soon"),
     (2, "zoo nobody"),
+    (2, "export nobody --to html x.html"),
     (2, "rule chess --out x.safetensors"),
     (2, "evaluate binary-search-8 --error-prob 0.1 --engine rya"),
     (2, "study walk"),

@@ -33,15 +33,23 @@ class Args:
     """Not used; accepted by every command."""
 
 
+EXAMPLES = (
+    "icpe export gaussian-bandit-4 --to onnx bandit.onnx",
+    "icpe export binary-search-8 --to html search.html",
+)
+
+
 def run(args: Args) -> int:
     """Writes the file, and says what is in it."""
-    from icpe.artifact import Artifact
-    from icpe.cli.artifact_files import readable_file
+    from icpe.cli.artifact_files import check_readable, readable_file
     from icpe.cli.terminal import output, print_json
-    from icpe.export import export_html, export_onnx
 
     source = readable_file(args.file)
+    check_readable(source)
     _check_out(args.out, overwrite=args.overwrite)
+    from icpe.artifact.artifact import Artifact
+    from icpe.export import export_html, export_onnx
+
     write = {"onnx": export_onnx, "html": export_html}[args.to]
     done = write(Artifact.load(source), args.out, name=source.stem)
     for note in done.notes:

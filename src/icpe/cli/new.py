@@ -27,7 +27,10 @@ class Args:
     """Not used; accepted by every command."""
 
 
-EXAMPLES = ("icpe new my_problem.py",)
+EXAMPLES = (
+    "icpe new my_problem.py",
+    "icpe new coins.py --overwrite",
+)
 
 
 def run(args: Args) -> int:

@@ -1,0 +1,89 @@
+"""Wheel and source distribution: built, installed beside nothing of ours, and run."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.services
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*words, **options):
+    return subprocess.run(
+        [str(it) for it in words],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder with the wheel and the source distribution."""
+    folder = tmp_path_factory.mktemp("built")
+    run(
+        *(sys.executable, "-m", "build", "--outdir", folder, ROOT),
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory):
+    """An environment with the wheel; what it depends on is borrowed from this one."""
+    folder = tmp_path_factory.mktemp("environment")
+    run(sys.executable, "-m", "venv", folder)
+    (wheel,) = built.glob("*.whl")
+    python = folder / "bin" / "python"
+    run(python, "-m", "pip", "install", "--no-deps", "--no-index", wheel)
+    place = run(python, "-c", "import site; print(site.getsitepackages()[0])").stdout
+    borrowed = Path(place.strip()) / "borrowed.pth"
+    borrowed.write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "bin"
+
+
+def icpe(installed, tmp_path, *words):
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment["XDG_CACHE_HOME"] = str(tmp_path)
+    return run(installed / "icpe", *words, cwd=tmp_path, env=environment).stdout
+
+
+def test_the_wheel_has_what_is_needed(built):
+    (wheel,) = built.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "icpe/cli/catalog.json" in names and "icpe/py.typed" in names
+    shipped = [name for name in names if name.startswith("icpe/zoo/files/")]
+    assert len(shipped) == len(list((ROOT / "src/icpe/zoo/files").iterdir()))
+    assert not [name for name in names if name.startswith(("tests", "docs"))]
+
+
+def test_the_source_distribution_has_its_tests_and_license(built):
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        names = {name.partition("/")[2] for name in file.getnames()}
+    assert {"LICENSE", "README.md", "pyproject.toml", "tests/conftest.py"} <= names
+
+
+def test_the_installed_command_is_the_wheels_and_works(installed, tmp_path):
+    where = run(
+        installed / "python",
+        "-c",
+        "import icpe; print(icpe.__file__)",
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+    )
+    assert where.stdout.startswith(str(installed.parent))
+    listed = json.loads(icpe(installed, tmp_path, "zoo", "--json"))
+    assert "binary-search-8" in {it["name"] for it in listed}
+    played = icpe(installed, tmp_path, "play", "binary-search-8", "--json")
+    assert json.loads(played)["stop_reason"]
