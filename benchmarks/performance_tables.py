@@ -90,11 +90,42 @@ def race_table(record: dict, race: dict) -> str:
     return f"{_table(rows)}\n\nOn {record['device']} (jax {record['jax']})."
 
 
+def service_table(record: dict, _: dict) -> str:
+    """What the service was asked to do, and how long it took."""
+    ms = record["request_ms"]
+    rows = [
+        ("what", "measured", "aim"),
+        ("---", "---:", "---:"),
+        (
+            f"ask and tell pairs per second, {record['sessions_at_once']} sessions at "
+            "once",
+            f"{record['pairs_per_second']:,.0f}",
+            "200",
+        ),
+        ("one request, median", f"{ms['p50']:.0f} ms", ""),
+        ("one request, 99 %", f"{ms['p99']:.0f} ms", "250 ms"),
+    ]
+    if "memory_bytes" in record:
+        rows.append(
+            (
+                f"memory with {record['open_sessions']:,} open sessions",
+                f"{record['memory_bytes'] / 1e9:.2f} GB",
+                "1.5 GB",
+            )
+        )
+    return (
+        f"{_table(rows)}\n\n`{record['model']}`, {record['workers']} workers on "
+        f"{record['storage']}, {record['cores']} cores, load generator included, "
+        f"{record['seconds']:.0f} s after warming up."
+    )
+
+
 TABLES: dict[str, tuple[Callable[[dict, dict], str], str]] = {
     "speed": (speed_table, "race"),
     "speed-cpu": (speed_table, "race-cpu"),
     "race": (race_table, "race"),
     "race-cpu": (race_table, "race-cpu"),
+    "service": (service_table, "service"),
 }
 """How each table is made, and the race that it speaks of."""
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from icpe.learn.fit import FitOptions as FitOptions
     from icpe.learn.recipe import preset as preset
     from icpe.play.rollout import run_episodes as run_episodes
+    from icpe.service.client import Client as Client
     from icpe.workflow import make_rule as make_rule
     from icpe.workflow import train as train
 
@@ -44,6 +45,7 @@ _HOMES = {
     "AbstractTaskFamily": "icpe.families",
     "Artifact": "icpe.artifact.artifact",
     "Certificate": "icpe.artifact.certificate",
+    "Client": "icpe.service.client",
     "FitOptions": "icpe.learn.fit",
     "IcpeError": "icpe.core.errors",
     "LineProgress": "icpe.core.progress",

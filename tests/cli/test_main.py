@@ -68,6 +68,7 @@ ONE_OF_EACH = (
     "serve",
     "token list",
     "export x --to onnx y",
+    "replay x",
     "study list",
     "study run binary-search",
     "study report binary-search",

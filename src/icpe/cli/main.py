@@ -39,6 +39,7 @@ COMMANDS = {
     "serve": "serve sessions over HTTP",
     "token": "make, list and revoke access tokens of the service",
     "export": "write a trained explorer for places without Python",
+    "replay": "check the report of a session, bit for bit",
     "study": "run the experiments of the paper, and report what they gave",
     "bench": "time the learner and a session on this machine",
     "completion": "print what makes a shell complete commands, options and names",

@@ -19,6 +19,7 @@ from icpe.core.request import LEAST_CONFIDENCE, Request
 from icpe.core.units import Units
 from icpe.deploy.engine import Change, Engine, complete
 from icpe.deploy.events import Draft, Event, Kind, numbered
+from icpe.deploy.report import session_report
 from icpe.deploy.session import AbstractSession
 from icpe.deploy.setup import Setup
 from icpe.deploy.storage import AbstractStorage, check_session_id, open_storage
@@ -99,6 +100,14 @@ class DurableSession(AbstractSession):
         """Takes notice of what other processes have told."""
         with self._turns:
             self._look()
+
+    def report(self) -> dict[str, Any]:
+        """What was asked, answered and believed, as JSON-compatible values.
+
+        `icpe replay` checks it.
+        """
+        with self._turns:
+            return session_report(self.id, self._engine, self._events)
 
     def _look(self) -> None:
         new = tuple(self._storage.read(self.id, len(self._events)))

@@ -1,14 +1,16 @@
 """Sessions: create, ask, tell, skip, undo, close, look, export."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from icpe.core.errors import SessionError
 from icpe.deploy.engine import Change, Steps
 from icpe.deploy.events import Kind, Status
 from icpe.deploy.repeats import Repeatable
+from icpe.deploy.report import answers_csv, session_report
+from icpe.deploy.report_html import report_page
 from icpe.service import schemas
 from icpe.service.access import require
 from icpe.service.documented import answers
@@ -83,6 +85,54 @@ async def show_history(request: Request, id: Id) -> Any:
     """Everything that happened in a session, first to last."""
     entry = await request.app.state.service.sessions.read(id)
     return JSONResponse({"id": id, "events": [it.to_dict() for it in entry.events]})
+
+
+@router.get(
+    "/{id}/export",
+    response_model=schemas.EventList,
+    responses={
+        **answers(404, 409),
+        200: {"content": {"text/csv": {"schema": {"type": "string"}}}},
+    },
+    dependencies=[require("read")],
+)
+async def export(
+    request: Request, id: Id, format: Literal["json", "csv"] = "json"
+) -> Any:
+    """All events of a session, as JSON or as a table."""
+    entry = await request.app.state.service.sessions.read(id)
+    if format == "json":
+        values = {"id": id, "events": [it.to_dict() for it in entry.events]}
+        return JSONResponse(values, headers=_attached(id, "json"))
+    table = answers_csv(entry.engine, entry.events)
+    return Response(table, media_type="text/csv", headers=_attached(id, "csv"))
+
+
+@router.get(
+    "/{id}/report",
+    response_model=dict[str, Any],
+    responses={
+        **answers(404, 409),
+        200: {"content": {"text/html": {"schema": {"type": "string"}}}},
+    },
+    dependencies=[require("read")],
+)
+async def report(
+    request: Request, id: Id, format: Literal["json", "html"] = "json"
+) -> Any:
+    """What was asked, answered and believed, and why it stopped.
+
+    As JSON it can be checked bit for bit by `icpe replay`.
+    """
+    sessions = request.app.state.service.sessions
+    entry = await sessions.read(id)
+    found = await sessions.blocking(session_report, id, entry.engine, entry.events)
+    if format == "json":
+        return JSONResponse(found, headers=_attached(id, "json"))
+    policy = {
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"
+    }
+    return HTMLResponse(report_page(found), headers=policy)
 
 
 @router.post(
@@ -196,6 +246,10 @@ async def _changed(
 
 def _shown(request: Request, entry: Entry, status: int = 200) -> JSONResponse:
     return JSONResponse(session_view(entry), status)
+
+
+def _attached(id: str, suffix: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="session-{id}.{suffix}"'}
 
 
 def _check_open(entry: Entry, query: int) -> None:

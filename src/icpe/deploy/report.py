@@ -1,0 +1,247 @@
+"""The report of a session: what was asked, answered and believed, and why it stopped.
+
+It holds all events, so that anyone with the artifact can go through the session again
+and see whether every question, belief and stop comes out the same, bit for bit.
+"""
+
+import copy
+import csv
+import io
+import itertools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from icpe.artifact.certificate import digest
+from icpe.core.errors import IcpeError, InvalidParameterError
+from icpe.deploy.engine import Change, Engine, State, complete
+from icpe.deploy.events import Draft, Event, Kind, effective
+
+FORMAT, VERSION = "icpe session report", 1
+
+
+def session_report(
+    session: str, engine: Engine, events: Sequence[Event]
+) -> dict[str, Any]:
+    """The report of a session with these events, as JSON-compatible values."""
+    created = events[0].body
+    steps, state = _steps(engine, events)
+    report = {
+        "format": FORMAT,
+        "version": VERSION,
+        "session": session,
+        **{name: created.get(name) for name in ("model", "artifact", "family")},
+        "request": created["request"],
+        "operating_point": created["operating_point"],
+        "certificate": created["certificate"],
+        "versions": created.get("versions"),
+        "begun": events[0].time,
+        "ended": events[-1].time,
+        "steps": steps,
+        "result": _result(engine, state),
+        "events": [event.to_dict() for event in events],
+    }
+    return {**report, "digest": digest(report)}
+
+
+def report_problems(report: Any, engine: Engine) -> list[str]:
+    """What of a report does not come out again, a sentence each; none if all does.
+
+    Args:
+        report: as `read_report` gives it.
+        engine: made from the report's first event and the artifact.
+    """
+    events = [Event.from_dict(it) for it in report["events"]]
+    problems = _event_problems(engine, events)
+    if problems:
+        return problems
+    again = session_report(report["session"], engine, events)
+    again = json.loads(json.dumps(again, allow_nan=False))
+    return [
+        f"{name} is not what comes out when the session is gone through again"
+        for name in again
+        if name != "digest" and report.get(name) != again[name]
+    ]
+
+
+def read_report(values: Any) -> dict[str, Any]:
+    """A report that was read from JSON, if it is whole.
+
+    Raises:
+        InvalidParameterError: it is no report, or has changed since it was made.
+    """
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise InvalidParameterError("The file is not the report of a session as JSON.")
+    if values.get("version") != VERSION:
+        raise InvalidParameterError(
+            f"The report has version {values.get('version')!r}, and this icpe reads "
+            f"{VERSION}; use the icpe that made it."
+        )
+    rest = {name: it for name, it in values.items() if name != "digest"}
+    try:
+        intact = values.get("digest") == digest(rest)
+        events = [Event.from_dict(it) for it in values["events"]]
+        numbers = [it.number for it in events]
+        begun = events[0].kind is Kind.CREATED
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise InvalidParameterError(
+            "The report is damaged: its events cannot be read."
+        ) from None
+    if not (intact and begun and numbers == list(range(len(events)))):
+        raise InvalidParameterError(
+            "The report has changed since it was made: its digest does not fit."
+        )
+    return copy.deepcopy(values)
+
+
+def answers_csv(engine: Engine, events: Sequence[Event]) -> str:
+    """All events as a table, one row each, with the answers in columns."""
+    spec = engine.setup.family.spec
+    names = spec.outcome_names or tuple(
+        "outcome" if spec.outcome_size == 1 else f"outcome {i}"
+        for i in range(spec.outcome_size)
+    )
+    counts = {event.number for event in effective(events)}
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(
+        ["number", "time", "kind", "counts", "query", "name", "told", *names]
+    )
+    for event in events:
+        body = event.body
+        queries = body.get("queries", [body["query"]] if "query" in body else [])
+        called = " ".join(_safe(engine.setup.words.query_name(it)) for it in queries)
+        outcome = body.get("outcome", []) if event.kind is Kind.TOLD else []
+        told = body.get("told") if event.kind is Kind.TOLD else None
+        writer.writerow(
+            [
+                event.number,
+                event.time,
+                str(event.kind),
+                "yes" if event.number in counts else "no",
+                " ".join(map(str, queries)),
+                called,
+                "" if told is None else told,
+                *outcome,
+            ]
+        )
+    return text.getvalue()
+
+
+def _safe(word: str) -> str:
+    """A word that no spreadsheet takes for a formula."""
+    return f"'{word}" if word[:1] in ("=", "+", "-", "@", "\t", "\r") else word
+
+
+def _steps(
+    engine: Engine, events: Sequence[Event]
+) -> tuple[list[dict[str, Any]], State]:
+    """Each answer that counts, with the belief after it."""
+    live, kept = engine.live, effective(events)
+    state = complete(engine.rebuild(kept[:1]), live)
+    steps = [{"event": 0, **_belief(state)}]
+    asked: dict[int, float] = {}
+    words = engine.setup.words
+    for i, event in enumerate(kept[1:], 1):
+        after = itertools.takewhile(lambda it: it.kind in _FOLLOWING, kept[i + 1 :])
+        state = complete(engine.follow(state, [event, *after]), live)
+        if event.kind is Kind.ASKED:
+            asked |= dict.fromkeys(event.body["queries"], event.time)
+        if event.kind is Kind.TOLD:
+            answer = state.history[-1]
+            steps.append(
+                {
+                    "event": event.number,
+                    "query": answer.query,
+                    "name": words.query_name(answer.query),
+                    "outcome": answer.outcome.tolist(),
+                    "told": answer.told,
+                    "asked": answer.asked,
+                    "asked_at": asked.get(answer.query),
+                    "told_at": event.time,
+                    **_belief(state),
+                }
+            )
+    return steps, complete(engine.rebuild(events), live)
+
+
+_FOLLOWING = (Kind.ALARMED, Kind.STOPPED)
+
+
+def _belief(state: State) -> dict[str, Any]:
+    posterior = state.posterior
+    return {
+        "posterior": None if posterior is None else posterior.tolist(),
+        "recommendation": state.recommendation,
+    }
+
+
+def _result(engine: Engine, state: State) -> dict[str, Any]:
+    return {
+        "status": str(state.status),
+        "stop_reason": state.stop_reason.name.lower(),
+        "stop_sentence": state.stop_reason.sentence,
+        "recommendation": state.recommendation,
+        "recommendation_name": engine.setup.words.hypothesis_name(state.recommendation),
+        "num_queries": len(state.history),
+        "certified": engine.certificate(state) is not None,
+        "certificate_lost": engine.certificate_lost(state),
+        "alarm": state.alarm,
+    }
+
+
+def _event_problems(engine: Engine, events: Sequence[Event]) -> list[str]:
+    """Where the rules make other events of what was told."""
+    live = engine.live
+    change = complete(engine.begin(), live)
+    i = 1
+    while True:
+        for draft in change.drafts:
+            if i >= len(events) or not _same(draft, events[i]):
+                recorded = events[i].kind if i < len(events) else "missing"
+                return [
+                    f"event {i} is {recorded} in the report, and something else comes "
+                    f"out: {draft.kind} with {_shown(draft.body)}"
+                ]
+            i += 1
+        if i >= len(events):
+            return []
+        try:
+            change = complete(_rule(engine, change.state, events, i), live)
+        except IcpeError as error:
+            return [f"event {i} ({events[i].kind}) is not possible there: {error}"]
+        if not change.drafts:
+            return [f"event {i} ({events[i].kind}) does not come out there"]
+
+
+def _rule(engine: Engine, state: State, events: Sequence[Event], i: int):
+    event = events[i]
+    body = event.body
+    if event.kind is Kind.ASKED:
+        return engine.ask(state, len(state.open_queries) + len(body["queries"]))
+    if event.kind is Kind.TOLD:
+        told = body["outcome"] if body.get("told") is None else body["told"]
+        given = (body["query"], told, body["terminated"], body["query_mask"])
+        return engine.tell(state, *given)
+    if event.kind is Kind.SKIPPED:
+        return engine.skip(state, body["query"])
+    if event.kind is Kind.UNDONE:
+        return engine.undo(state, events[:i])
+    if event.kind is Kind.CLOSED:
+        return engine.close(state)
+    return _nothing(state)
+
+
+def _nothing(state: State):
+    """The rule of an event that only ever follows from another."""
+    yield from ()
+    return Change((), state)
+
+
+def _same(draft: Draft, event: Event) -> bool:
+    return draft.kind is event.kind and draft.body == event.body
+
+
+def _shown(body: dict[str, Any]) -> str:
+    text = str(body)
+    return text if len(text) <= 200 else f"{text[:200]}.."
