@@ -358,7 +358,8 @@ def test_sessions_of_one_storage_do_not_touch_each_other(storage):
     one.tell(ask(one), 0.5)
     other.refresh()
     assert len(one.history) == 1 and other.history == ()
-    assert opened(storage, id=None).id not in ("one", "other")
+    new = open_session(small_bandit(), storage=storage, budget=3)
+    assert new.id not in ("one", "other")
 
 
 KILLED = """
@@ -386,6 +387,7 @@ def test_a_process_that_is_killed_leaves_all_that_it_acknowledged(tmp_path):
     whole = Session(small_bandit(), budget=6)
     for outcome in (0.25, -0.5, 0.75):
         whole.tell(ask(whole), outcome)
+    assert session.posterior is not None and whole.posterior is not None
     assert np.array_equal(session.posterior, whole.posterior)
     session._storage.close()
 

@@ -32,6 +32,12 @@ class Args:
     """Not used; accepted by every command."""
 
 
+EXAMPLES = (
+    "icpe replay report.json",
+    "icpe replay report.json --model mine.safetensors --json",
+)
+
+
 def run(args: Args) -> int:
     """Checks, and says what differs."""
     from icpe.artifact import Artifact

@@ -86,11 +86,6 @@ def create_app(settings: Settings, storage: AbstractStorage | None = None) -> Fa
     return app
 
 
-def app_from_environment() -> FastAPI:
-    """The app with the settings that `icpe serve` left for its workers."""
-    return create_app(Settings.imported())
-
-
 async def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, IcpeError)
     status = status_of(error)

@@ -11,8 +11,6 @@ from icpe.service.settings import Settings
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _GRACEFUL_SECONDS = 20
-_WORKER_START_SECONDS = 120
-_APP = "icpe.service.app:app_from_environment"
 
 
 def check_address(host: str, open_to_all: bool) -> None:
@@ -28,34 +26,40 @@ def run_server(settings: Settings, host: str, port: int, workers: int) -> None:
     """Serves until a signal asks to stop; requests in flight are finished first.
 
     Workers that die are replaced.
+
+    Raises:
+        OSError: the address cannot be used.
     """
+    check_address(host, settings.open)
+    metrics = tempfile.mkdtemp(prefix="icpe-metrics-")
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics  # read by the imports below
+
     import uvicorn
 
+    from icpe.service.app import create_app
     from icpe.service.slow_clients import PatientProtocol
+    from icpe.service.workers import Workers, listening
 
-    check_address(host, settings.open)
-    settings.export()
-    metrics = tempfile.mkdtemp(prefix="icpe-metrics-")
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics
-    options: dict[str, Any] = {
-        "factory": True,
-        "host": host,
-        "port": port,
-        "workers": workers,
-        "http": PatientProtocol,
-        "ws": "none",
-        "lifespan": "on",
-        "access_log": False,
-        "log_level": "warning",
-        "server_header": False,
-        "proxy_headers": False,
-        "backlog": 1024,
-        "timeout_keep_alive": 30,
-        "timeout_graceful_shutdown": _GRACEFUL_SECONDS,
-        "timeout_worker_healthcheck": _WORKER_START_SECONDS,
-    }
+    def work() -> None:
+        options: dict[str, Any] = {
+            "http": PatientProtocol,
+            "ws": "none",
+            "lifespan": "on",
+            "access_log": False,
+            "log_level": "warning",
+            "server_header": False,
+            "proxy_headers": False,
+            "timeout_keep_alive": 30,
+            "timeout_graceful_shutdown": _GRACEFUL_SECONDS,
+        }
+        config = uvicorn.Config(create_app(settings), **options)
+        server = uvicorn.Server(config)
+        server.run(sockets=[door])
+        if not server.started:
+            raise SystemExit(1)
+
     try:
-        with signals.handed_over():
-            uvicorn.run(_APP, **options)
+        with listening(host, port) as door, signals.handed_over():
+            Workers(workers, work, _GRACEFUL_SECONDS + 5).run()
     finally:
         shutil.rmtree(metrics, ignore_errors=True)

@@ -1,12 +1,7 @@
 """What a service is told when it starts, for all of its workers."""
 
 import dataclasses
-import json
-import os
 from pathlib import Path
-
-VARIABLE = "ICPE_SERVICE"
-"""The environment variable by which workers learn their settings."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,12 +41,3 @@ class Settings:
         from icpe import zoo
 
         return zoo.folder() if self.models is None else Path(self.models)
-
-    def export(self) -> None:
-        """Lets processes that are started from here read them."""
-        os.environ[VARIABLE] = json.dumps(dataclasses.asdict(self))
-
-    @staticmethod
-    def imported() -> "Settings":
-        """The settings that `export` left."""
-        return Settings(**json.loads(os.environ[VARIABLE]))

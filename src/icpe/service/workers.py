@@ -1,0 +1,143 @@
+"""Worker processes behind one socket: started, watched, replaced and stopped.
+
+Everything is imported before the first worker is forked, so that one that dies is
+replaced at once: what takes long is to import, not to start. Nothing here touches a
+device or starts a thread before it forks.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from icpe.core.errors import IcpeError
+
+_TICK = 0.1
+_EARLY = 2.0
+"""A worker that lives shorter than this many seconds was not able to start."""
+_MOST_EARLY = 5
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Workers:
+    """Several processes that run the same function.
+
+    Args:
+        number: how many there are.
+        work: what each does, in the process of its own; it ends on SIGTERM.
+        patience: seconds that workers get to end by themselves.
+    """
+
+    def __init__(self, number: int, work: Callable[[], None], patience: float):
+        self._number, self._work, self._patience = number, work, patience
+        self._begun: dict[int, float] = {}
+        self._early = 0
+        self._stop = False
+
+    def run(self) -> None:
+        """Until a signal asks to stop, and all workers have ended.
+
+        Raises:
+            IcpeError: workers die as soon as they are started.
+        """
+        before = {it: signal.signal(it, self._asked_to_stop) for it in _ENDING}
+        try:
+            while not self._stop and self._early < _MOST_EARLY:
+                while len(self._begun) < self._number:
+                    self._start()
+                time.sleep(_TICK)
+                self._bury()
+        finally:
+            self._end_all()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        if self._early >= _MOST_EARLY and not self._stop:
+            raise IcpeError(
+                "The workers of the service end as soon as they are started; what "
+                "they said above says why."
+            )
+
+    def _asked_to_stop(self, number: int, frame: object) -> None:
+        self._stop = True
+
+    def _start(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        parent, pid = os.getpid(), os.fork()
+        if pid:
+            self._begun[pid] = time.monotonic()
+            return
+        status = 1
+        try:
+            for number in _ENDING:
+                signal.signal(number, signal.SIG_DFL)
+            threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+            self._work()
+            status = 0
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+        except BaseException as error:
+            print(f"icpe: a worker failed: {error!r}", file=sys.stderr)
+        finally:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.flush()
+            os._exit(status)
+
+    def _bury(self) -> None:
+        """Takes notice of workers that have ended."""
+        for pid in list(self._begun):
+            with contextlib.suppress(ChildProcessError):
+                ended, status = os.waitpid(pid, os.WNOHANG)
+                if not ended:
+                    continue
+                lived = time.monotonic() - self._begun.pop(pid)
+                # One that was killed could start; one that gave up could not.
+                failed = lived < _EARLY and os.WIFEXITED(status)
+                self._early = self._early + 1 if failed else 0
+
+    def _end_all(self) -> None:
+        for pid in self._begun:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        end = time.monotonic() + self._patience
+        while self._begun and time.monotonic() < end:
+            self._bury()
+            time.sleep(_TICK / 5)
+        for pid in self._begun:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        while self._begun:
+            self._bury()
+            time.sleep(_TICK / 5)
+
+
+def _end_with(parent: int) -> None:
+    """Ends this worker when the process that watches it is gone, however it went."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that all workers accept connections from.
+
+    Raises:
+        OSError: the address cannot be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    it = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        it.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        it.bind((host, port))
+        it.listen(1024)
+    except OSError as error:
+        it.close()
+        raise OSError(
+            error.errno, f"the service cannot listen on {host}:{port}: {error.strerror}"
+        ) from error
+    it.set_inheritable(True)
+    return it
