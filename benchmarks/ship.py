@@ -6,7 +6,8 @@ Weights are rounded to what bfloat16 can hold, which halves the file, and are th
 in float32, so that answers hardly depend on the device. What it does at each price and
 the certificate are measured after that. Nothing is put into the zoo unless it is
 certified, at 0.01 for families without noise and at 0.1 for the others, and no larger
-than 3 MB, or 4 MB if it reads pictures.
+than 3 MB, or 4 MB if it reads pictures. A rule with an exact posterior, as `icpe rule`
+makes it, has no weights to round.
 """
 
 import argparse
@@ -17,9 +18,11 @@ from pathlib import Path
 
 from icpe import zoo
 from icpe.artifact import Artifact
+from icpe.artifact.saved_rule import SavedRule
 from icpe.cli.runtime import keep_compiled_programs
 from icpe.cli.terminal import progress_meter
 from icpe.core.errors import IcpeError, UnsupportedError
+from icpe.core.family import AbstractTaskFamily
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.certify import certify
 from icpe.explorers.neural.shipping import as_shipped
@@ -48,10 +51,14 @@ def ship(
     family = artifact.family
     if error_prob is None:
         error_prob = 0.01 if family_name(family) in NOISELESS else 0.1
+    is_rule = isinstance(artifact.nets, SavedRule)
+    made = {**artifact.provenance, "command": training_command(artifact)}
+    if is_rule:
+        made["seconds"] = 0.0  # of training
     artifact = dataclasses.replace(
         artifact,
-        nets=as_shipped(artifact.universal_nets),
-        provenance={**artifact.provenance, "command": training_command(artifact)},
+        nets=artifact.nets if is_rule else as_shipped(artifact.universal_nets),
+        provenance=made,
         certificates=(),
     )
     table = calibrate(
@@ -73,15 +80,12 @@ def ship(
 def training_command(artifact: Artifact) -> str:
     """The command that trains an explorer like this one, as things are now."""
     family = artifact.family
+    if isinstance(artifact.nets, SavedRule):
+        words = ["icpe rule", family_name(family), *_family_options(family)]
+        return " ".join([*words, f"--score {artifact.nets.score} --out FILE"])
     # An option that is younger than the explorer was left at its default.
     training = {**dataclasses.asdict(TrainConfig()), **artifact.training}
-    name = family_name(family)
-    words = ["icpe train", name]
-    for field in parameter_fields(name).values():
-        value = getattr(family, field.name)
-        # Whatever images it is measured on, it was trained on those for training.
-        if value != field.default and field.name != "split":
-            words.append(_option("--family", field.name, value))
+    words = ["icpe train", family_name(family), *_family_options(family)]
     candidates = {kind: dataclasses.asdict(preset(kind, family)) for kind in _PRESETS}
     changes = {
         kind: {
@@ -97,6 +101,18 @@ def training_command(artifact: Artifact) -> str:
     if training.get("seed"):
         words.append(f"--seed {training['seed']}")
     return " ".join([*words, "--out FILE"])
+
+
+def _family_options(family: AbstractTaskFamily) -> list[str]:
+    """The parameters that are not at their defaults.
+
+    Whatever images it is measured on, it was trained on those for training.
+    """
+    return [
+        _option("--family", field.name, getattr(family, field.name))
+        for field in parameter_fields(family_name(family)).values()
+        if getattr(family, field.name) != field.default and field.name != "split"
+    ]
 
 
 _PRESETS = ("cpu", "gpu")

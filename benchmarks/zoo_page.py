@@ -53,7 +53,7 @@ Written by `make zoo-cards`; a test keeps it up to date.
 | budget | 1 to {horizon} queries |
 | price | {low:.4g} to {high:.4g} |
 | size | {size:.2f} MB |
-| trained | {seconds:.0f} s on {device}, with icpe {icpe} and jax {jax} |
+| {made} on {device}, with icpe {icpe} and jax {jax} |
 {images}
 {certificate}
 
@@ -72,15 +72,24 @@ the right answer is green.
 Each row was measured on {episodes} episodes. Where the certificate serves, accuracy
 and queries come from its own episodes, the rest from the row of its price.
 
-## How it was trained
+## How it was {how}
 
 ```
 {command}
 ```
 
-The weights were then rounded to bfloat16, and table and certificate made after that.
+{afterwards}
 Weights `{weights}`.
 """
+
+_ROUNDED = (
+    "The weights were then rounded to bfloat16, and table and certificate made after "
+    "that."
+)
+_NOTHING_LEARNED = (
+    "Nothing was learned: the family gives the exact posterior, and "
+    "[the rule](../rules.md) stands in the place of weights."
+)
 
 
 def zoo_index(cards: Sequence[Card]) -> str:
@@ -89,7 +98,7 @@ def zoo_index(cards: Sequence[Card]) -> str:
         f"| [`{card.name}`]({card.name}.md) | {_family(card.family)} | "
         f"{card.certified_error_prob:g} | {card.smallest_error_prob:g} | "
         f"1 to {card.largest_budget} | {card.size_bytes / 1e6:.1f} MB | "
-        f"{card.training_seconds:.0f} s, {card.training_device} |"
+        f"{_trained(card)} |"
         for card in cards
     ]
     return _INDEX.format(example=cards[0].name, rows="\n".join(rows))
@@ -106,6 +115,8 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
     made = document["provenance"]
     low, high = card.price_range
     parameters = notable_parameters(card.family["name"], card.family["parameters"])
+    is_rule = document.get("kind") == "rule"
+    trained = f"trained | {card.training_seconds:.0f} s"
     return _PAGE.format(
         name=card.name,
         family=card.family["name"],
@@ -116,7 +127,9 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         low=low,
         high=high,
         size=card.size_bytes / 1e6,
-        seconds=card.training_seconds,
+        made="measured |" if is_rule else trained,
+        how="made" if is_rule else "trained",
+        afterwards=_NOTHING_LEARNED if is_rule else _ROUNDED,
         device=card.training_device,
         icpe=made["icpe"],
         jax=made["jax"],
@@ -128,6 +141,12 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         command=card.training_command,
         weights=document["weights"],
     )
+
+
+def _trained(card: Card) -> str:
+    if not card.training_seconds:
+        return "no training"
+    return f"{card.training_seconds:.0f} s, {card.training_device}"
 
 
 def _family(family: Mapping[str, Any]) -> str:

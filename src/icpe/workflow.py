@@ -14,6 +14,7 @@ from icpe.artifact.saved_rule import SavedRule
 from icpe.core.conformance import check_family
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.host import explained
 from icpe.core.likelihood import belief_for
 from icpe.core.progress import AbstractProgress
 from icpe.core.training_paths import checkpoint_path as checkpoint_path
@@ -54,6 +55,7 @@ class Trained(NamedTuple):
     stopped: str | None
 
 
+@explained()
 def train(
     family: AbstractTaskFamily,
     config: AnyConfig,

@@ -46,7 +46,7 @@ def test_units_and_offsets_leave_no_trace(factor, offset):
 
 
 def test_decimals_that_fall_between_two_steps_of_the_grid_do_not_flicker():
-    found = Reading(icpe.Units("s"), 2.048, (0.0,), 1024.0)
+    found = Reading(icpe.Units("s"), 2.048, (0.0,), 4, 1024.0)
     for level in np.linspace(0, 90, 31).round(3):
         assert found.outcome(level + 0.001, level) == (1 / 1024,)
 
@@ -83,9 +83,9 @@ def test_what_matters_must_be_said():
 
 def test_too_much_noise_is_refused_with_the_repeats_that_help():
     with pytest.raises(InvalidParameterError, match="mean of 4 repeats") as caught:
-        reading(noise=6.0, matters=1.0)
-    assert "at most 3 times matters" in str(caught.value)
-    assert reading(noise=6.0 / math.sqrt(4), matters=1.0).first_outcome[2] == 3.0
+        reading(noise=4.0, matters=1.0)
+    assert "at most 2 times matters" in str(caught.value)
+    assert reading(noise=4.0 / math.sqrt(4), matters=1.0).first_outcome[2] == 2.0
 
 
 @pytest.mark.parametrize("number", [1, 17])

@@ -1,5 +1,7 @@
 """Sessions in the user's own units, with the user's own names."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,11 @@ from icpe.core.errors import (
     InvalidParameterError,
     UnsupportedError,
 )
+from icpe.core.request import Request
 from icpe.deploy import Session
+from icpe.deploy.setup import Setup
 from icpe.families import BestOfK, BinarySearch
+from icpe.workflow import make_rule
 
 YIELDS = np.array([71.0, 73.5, 72.2, 70.1])
 NAMES = ["60 °C", "70 °C", "80 °C", "90 °C"]
@@ -84,6 +89,22 @@ def test_only_the_users_settings_are_asked_for(explorer):
     assert session.recommendation == 1
     with pytest.raises(InvalidOutcomeError, match="is not allowed now"):
         Session(explorer, FAMILY, budget=1, units=units, first_outcome=2).tell(2, 1.0)
+
+
+def test_a_durable_session_is_reopened_in_the_same_units(explorer):
+    """Also where settings have no names, and the noise is not known."""
+    setup = Setup.of(
+        explorer,
+        FAMILY,
+        Request(budget=5),
+        units=icpe.Units("mm", matters=0.5),
+        first_outcome=3,
+    )
+    values = json.loads(json.dumps(setup.to_dict()))
+    artifact = make_rule(FAMILY, "top-two", calibration_episodes=8)
+    again = Setup.from_dict(values, artifact)
+    assert again.reading == setup.reading
+    assert again.first_outcome.tolist() == [0.0, 3.0, 0.0]
 
 
 def test_bad_input_changes_nothing(explorer):

@@ -29,6 +29,9 @@ class Args:
     number of queries, on two families."""
     race_seconds: float = 300.0
     """Most seconds for each learner and family in the race."""
+    environment: str | None = None
+    """Time a Gymnasium environment of this id instead, as a family that is stepped on
+    the host; episodes as above."""
     json: bool = False
     """Print one line of JSON."""
     seed: Seed = 0
@@ -51,6 +54,8 @@ def run(args: Args) -> int:
     check_seed(args.seed)
     if args.race:
         return _race(args)
+    if args.environment is not None:
+        return _environment(args)
     on_cpu = jax.default_backend() == "cpu"
     workload = Workload(
         episodes=(64 if on_cpu else 2048) if args.episodes is None else args.episodes,
@@ -98,6 +103,29 @@ def _table(workload, speed):
     ):
         table.add_row(what, figure)
     return table
+
+
+def _environment(args: Args) -> int:
+    from icpe.cli.terminal import output, print_json
+    from icpe.core.checks import check_num_episodes
+    from icpe.integrations.gymnasium import from_gymnasium
+    from icpe.studies.host_speed import measure_host_speed
+
+    assert args.environment is not None
+    episodes = 64 if args.episodes is None else args.episodes
+    check_num_episodes("--episodes", episodes)
+    # What there is to find out does not matter for its speed.
+    family = from_gymnasium(args.environment, num_hypotheses=2**20, horizon=args.steps)
+    speed = measure_host_speed(family, episodes, seed=args.seed)
+    if args.json:
+        print_json(speed.to_dict())
+        return 0
+    output().print(
+        f"{speed.environment}: {speed.steps_per_second:,.0f} steps a second with a "
+        f"policy on {speed.device}, {speed.episodes} episodes side by side; "
+        f"{speed.alone_steps_per_second:,.0f} by itself"
+    )
+    return 0
 
 
 def _race(args: Args) -> int:

@@ -168,6 +168,15 @@ class AbstractTaskFamily(eqx.Module):
         """
         return None
 
+    @property
+    def on_host(self) -> bool:
+        """Whether steps run in Python, so that there should be few of them.
+
+        The task then also fixes what is random: a query that is made twice right after
+        a reset is answered alike.
+        """
+        return False
+
     def with_data(self) -> "AbstractTaskFamily":
         """The family with its data in memory as arrays, where it reads them late."""
         return self

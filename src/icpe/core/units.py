@@ -63,12 +63,14 @@ class Reading:
         units: what the user said.
         scale: one unit of the family, in those of the user.
         first_outcome: what the family reveals at reset.
+        number_of_things: how many the user's problem has, where that varies.
         grid: steps of the grid in one unit of the family.
     """
 
     units: Units
     scale: float
     first_outcome: tuple[float, ...]
+    number_of_things: int
     grid: float
 
     def outcome(self, told: Any, first: Any = None) -> tuple[float, ...]:

@@ -142,6 +142,7 @@ class Setup:
             "seed": self.seed,
             "on_alarm": self.on_alarm,
             "units": self.reading and dataclasses.asdict(self.reading.units),
+            "number_of_things": self.reading and self.reading.number_of_things,
             "names": self.names and list(self.names),
         }
 
@@ -153,7 +154,7 @@ class Setup:
         first = values["first_outcome"]
         reading = None
         if values["units"] is not None:
-            number = None if names is not None else round(first[-1])
+            number = None if names is not None else values["number_of_things"]
             units = Units(**values["units"])
             reading = read_units(units, names, number, artifact.family)
         operating_point = OperatingPoint(

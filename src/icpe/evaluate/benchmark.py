@@ -12,6 +12,7 @@ from icpe.artifact.serving import Contender, Player, serve
 from icpe.core.checks import check_num_episodes
 from icpe.core.errors import OperatingPointError
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.host import explained
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.core.request import OperatingPoint, Promise, Regime, Request
 from icpe.evaluate.metrics import QUANTILES, Tally
@@ -20,6 +21,7 @@ from icpe.evaluate.report import Report, family_record
 from icpe.play.rollout import rollout_chunks
 
 
+@explained()
 def evaluate(
     explorers: Mapping[str, Contender],
     family: AbstractTaskFamily,

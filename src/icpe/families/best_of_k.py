@@ -62,7 +62,7 @@ class BestOfK(AbstractTaskFamily):
     most_settings: int = parameter(16, "largest number of settings")
     fewest_settings: int = parameter(2, "smallest number of settings")
     least_noise: float = parameter(0.25, "smallest noise, in units of what matters")
-    most_noise: float = parameter(3.0, "largest noise, in units of what matters")
+    most_noise: float = parameter(2.0, "largest noise, in units of what matters")
     noise_told: float = parameter(0.5, "probability that the noise is known")
     scales: tuple[float, ...] = parameter(
         (1.0, 4.0),
@@ -70,7 +70,7 @@ class BestOfK(AbstractTaskFamily):
         rare=True,
         converter=tuple,
     )
-    horizon: int = parameter(200, "most queries in an episode")
+    horizon: int = parameter(96, "most queries in an episode")
 
     def __check_init__(self):
         check_at_least("fewest_settings", self.fewest_settings, 2)
@@ -212,7 +212,7 @@ class BestOfK(AbstractTaskFamily):
 def _reading(units: Units, scale: float, number: int, noise: float) -> Reading:
     # On a grid of its own, so that all units of measurement give the same bits.
     told = round(noise * 2**16) / 2**16
-    return Reading(units, scale, (0.0, float(number), told), GRID)
+    return Reading(units, scale, (0.0, float(number), told), number, GRID)
 
 
 class BestOfKState(eqx.Module):

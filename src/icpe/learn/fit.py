@@ -21,6 +21,7 @@ from icpe.core.arrays import PyTree
 from icpe.core.checks import check_at_least
 from icpe.core.errors import InvalidParameterError, TrainingDivergedError
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.host import SimulatorError, explained
 from icpe.core.locks import locked
 from icpe.core.programs import jit_program
 from icpe.core.progress import AbstractProgress, NoProgress
@@ -169,13 +170,18 @@ def fit_learner(
 
     Raises:
         InUseError: another process trains with the same checkpoint or metrics.
+        SimulatorError: a simulator on the host raised; the last checkpoint stands.
     """
     options = options or FitOptions()
     output = options.checkpoint or options.metrics
     with contextlib.ExitStack() as stack:
         if output is not None:
             stack.enter_context(locked(output, "a training"))
-        return _fit_learner(learner, options, start_from, judge, progress)
+        try:
+            with explained():
+                return _fit_learner(learner, options, start_from, judge, progress)
+        except SimulatorError as error:
+            raise _broken_off(error, options) from error
 
 
 def _fit_learner(
@@ -424,6 +430,17 @@ def _save(
 def _seeds(learner: AnyLearner) -> tuple[int, ...]:
     """Those that are trained side by side."""
     return learner.seeds if isinstance(learner, SideBySide) else ()
+
+
+def _broken_off(error: SimulatorError, options: FitOptions) -> SimulatorError:
+    kept = options.checkpoint
+    told = str(error).rstrip(".")
+    if kept is None or not kept.exists():
+        return SimulatorError(f"{told}; training stopped before its first checkpoint.")
+    return SimulatorError(
+        f"{told}; training stopped, and its last checkpoint, {kept}, is as it was: go "
+        "on from it with resume."
+    )
 
 
 def _diverged(

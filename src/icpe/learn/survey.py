@@ -19,6 +19,7 @@ from icpe.core.arrays import PRNGKey
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
+from icpe.core.host import explained
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
 from icpe.core.simulate import first_answers
@@ -39,6 +40,8 @@ _FIXED_LAW = 0.01
 """Below this share of variance between tasks, the hypothesis fixes the law."""
 _TRUSTS = (0.25, 0.5, 0.75, 1.0)
 _NUM_EPISODES = 2048
+_ON_HOST = 2**13
+"""Answers in all where each is a call of Python; elsewhere they are nearly free."""
 _MOST_STEPS = 48
 _MOST_RECENT = 4
 
@@ -90,6 +93,7 @@ _RECENT: dict[tuple, Survey] = {}
 """The last surveys: the recipe and the learner look at the same one."""
 
 
+@explained()
 def survey(
     family: AbstractTaskFamily, machine: str = "cpu", *, seed: int = 0
 ) -> Survey:
@@ -105,8 +109,9 @@ def survey(
 def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
     spec, size = family.spec, SIZES[machine]
     family = family.with_data()
-    few = _answers(family, _FEW_DRAWS, _NUM_REPEATS, None, seed)
-    share = few.share_between_tasks()
+    if family.on_host:
+        size = dataclasses.replace(size, draws=_ON_HOST)
+    few, share = _few_answers(family, seed)
     flat = few.outcomes.reshape(-1, spec.outcome_size)
     facts = {
         "num_symbols": None if few.symbols is None else len(few.symbols),
@@ -130,7 +135,7 @@ def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
             best = (loss, trust, found)
     assert best is not None
     _, trust, predictions = best
-    keys = jr.split(jr.key(seed + 2), _NUM_EPISODES)
+    keys = jr.split(jr.key(seed + 2), _num_episodes(family))
     given = None
     if few.symbols is not None and not np.any(few.first):
         given = given_tables(family, few.symbols, size.table)
@@ -150,6 +155,22 @@ def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
         trust=trust,
         pilot=fly_pilot(family, predictions, trust, keys),
     )
+
+
+def _few_answers(family: AbstractTaskFamily, seed: int) -> tuple[Answers, float]:
+    """Some answers, and how much of their variance is between tasks.
+
+    On the host a task repeats itself, so that noise shows between tasks alone.
+    """
+    if family.on_host:
+        few = _answers(family, _ON_HOST // 4, 1, None, seed)
+        return dataclasses.replace(few, tasks_repeat=True), 0.0
+    few = _answers(family, _FEW_DRAWS, _NUM_REPEATS, None, seed)
+    return few, few.share_between_tasks()
+
+
+def _num_episodes(family: AbstractTaskFamily) -> int:
+    return _NUM_EPISODES // 8 if family.on_host else _NUM_EPISODES
 
 
 def _answers(
@@ -200,7 +221,7 @@ def _random_histories(family: AbstractTaskFamily, *, seed: int):
     """Episodes of uniformly random queries that never stop."""
     steps = min(family.spec.horizon, _MOST_STEPS)
     point = OperatingPoint.at(family.spec.horizon, budget=steps)
-    keys = jr.split(jr.key(seed), _NUM_EPISODES)
+    keys = jr.split(jr.key(seed), _num_episodes(family))
     transcript = jit_program(rollout)(_RandomQueries(), family, point, keys=keys)
     return transcript.history, transcript.ending.hypothesis
 

@@ -36,7 +36,9 @@ class Answers:
     """Simulated answers as numpy arrays, ready to be counted.
 
     `symbols` are all distinct outcomes where these are few; `codes` then tells which
-    one each answer was. Answers to queries that were forbidden do not count.
+    one each answer was. Answers to queries that were forbidden do not count. Where
+    `tasks_repeat`, a task answers a repeated query alike although another task of the
+    same hypothesis may not.
     """
 
     spec: TaskSpec
@@ -46,6 +48,7 @@ class Answers:
     allowed: Float[np.ndarray, "tasks queries"]
     symbols: Float[np.ndarray, "symbols outcome"] | None
     codes: Int[np.ndarray, "tasks repeats queries"] | None
+    tasks_repeat: bool = False
 
     @staticmethod
     def of(spec: TaskSpec, found: FirstAnswers, symbols) -> "Answers":
@@ -69,6 +72,9 @@ class Answers:
     @property
     def is_noisy(self) -> bool:
         """Whether two answers to the same query on the same task ever differ."""
+        if self.tasks_repeat:
+            spread = _centered(self.means(), self.hypothesis, self.spec.num_hypotheses)
+            return bool(np.abs(spread).max(initial=0.0) > 1e-4)
         same = self.outcomes == self.outcomes[:, :1]
         return bool(np.any(~same.all(axis=3) & (self.allowed[:, None] > 0)))
 

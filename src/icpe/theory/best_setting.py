@@ -33,7 +33,7 @@ _REACH = 6.0
 _TAIL = 16.0
 """And exponential tails as many times their scale."""
 _NUM_NODES = 24
-_NUM_NOISES = 6
+_NUM_NOISES = 5
 _FINE_NOISES = 65
 
 

@@ -21,12 +21,14 @@ from icpe.core.family import (
     parameters,
     same_family,
 )
+from icpe.core.host import explained
 from icpe.core.spec import TaskSpec
 
 _NUM_EPISODES = 32
 _NUM_STEPS = 12
 
 
+@explained()
 def check_family(family: AbstractTaskFamily, *, seed: int = 0) -> None:
     """Checks that a family keeps its contract (`AbstractTaskFamily`).
 
