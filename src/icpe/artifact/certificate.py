@@ -66,7 +66,8 @@ class Certificate:
     older certificates (`test` None) are exact binomial ones in a fixed sequence, each
     attempt at the full level. `lower_bound` is a statement of its own: it exceeds the
     accuracy at `price` (or `budget`) with probability at most 1 - confidence. Both are
-    about the average over the prior.
+    about the average over the prior. With `test` "held-out" both come from the same
+    real cases, drawn like those that the explorer will meet, and at the same level.
 
     Attributes:
         error_prob: the error probability to be certified, None for a fixed budget.
@@ -97,8 +98,9 @@ class Certificate:
         table: hash of the operating table that the ladder was planned with.
         provenance: versions and device that made the episodes.
         digest: seal of all the rest; empty before sealing.
-        test: "betting", or None for a fixed sequence and for budgets.
-        level: at which each price is tested by betting.
+        test: "betting"; "held-out" for an exact test on real cases, each counted once;
+            or None for a fixed sequence and for budgets.
+        level: at which each price is tested, by betting or on held-out cases.
         planned_error_prob: the error probability for which the ladder was planned,
             which was that of the first call of this attempt.
         planned_confidence: the confidence of that call.

@@ -10,6 +10,7 @@ from icpe.cli.options import Where
 
 _NOT_CERTIFIED = 1
 _NUM_WORST = 5
+_KINDS = {"held-out": "rows"}
 
 
 def _optional(metavar: str) -> Any:
@@ -194,19 +195,19 @@ def _verify(args: Args, artifact) -> int:
 
 
 def _print_certificate(console, certificate) -> None:
-    for sentence in _sentences(certificate):
+    for sentence in sentences(certificate):
         console.print(sentence, soft_wrap=True)
     if certificate.ladder:
         console.print(_ladder(certificate))
     console.print(
-        f"\nThe {certificate.episodes} episodes behind the lower bound, split (for "
-        "description only):",
+        f"\nThe {certificate.episodes} {_KINDS.get(certificate.test, 'episodes')} "
+        "behind the lower bound, split (for description only):",
         soft_wrap=True,
     )
     console.print(_groups(certificate))
 
 
-def _sentences(certificate):
+def sentences(certificate):
     """What was found, in words."""
     from icpe.artifact.certificate import LEAST_CONFIDENCE
     from icpe.cli.terminal import floored
@@ -234,17 +235,17 @@ def _sentences(certificate):
         if certificate.promise:
             yield from _not_shown(certificate)
         else:
-            yield (
-                "No number of episodes would show it for an explorer of that accuracy; "
-                "train longer, or ask for a larger error probability."
-                if certificate.episodes_needed is None
-                else f"If that is its accuracy, about {certificate.episodes_needed} "
-                "episodes would show it (--episodes); to go on costs no confidence."
-            )
+            yield _what_would_do(certificate)
     at = "" if certificate.budget is None else f" with {certificate.budget} queries"
     worst = certificate.promise == "every-hypothesis"
+    episodes = f"In {certificate.episodes} separate episodes{at}"
+    if certificate.test == "held-out":
+        episodes = (
+            f"On {certificate.episodes} held-out rows{at}, which nothing saw before "
+            "and each of which counts once,"
+        )
     yield (
-        f"In {certificate.episodes} separate episodes{at} the accuracy"
+        f"{episodes} the accuracy"
         f"{_of_what(certificate)} was {_accuracy(certificate):.4f}, by these alone at "
         f"least {floored(certificate.lower_bound)} with confidence {confidence}"
         + (" whichever hypothesis is true" if worst else "")
@@ -305,6 +306,28 @@ def _not_shown(certificate):
     yield (
         f"Shown at a level that is divided among all of them: {listed}. Not shown: "
         f"{others} others, because of errors or of too few episodes (--episodes)."
+    )
+
+
+def _what_would_do(certificate) -> str:
+    """What to do after a certificate that was not reached."""
+    needed = certificate.episodes_needed
+    if certificate.test == "held-out":
+        shown = 1.0 - certificate.lower_bound
+        also = f"These rows show an error probability of {shown:.3f}"
+        if needed is None:
+            return f"{also}; with more rows to learn from it may get better."
+        return (
+            f"{also}; about {needed} held-out rows would probably show what was asked."
+        )
+    if needed is None:
+        return (
+            "No number of episodes would show it for an explorer of that accuracy; "
+            "train longer, or ask for a larger error probability."
+        )
+    return (
+        f"If that is its accuracy, about {needed} episodes would show it (--episodes); "
+        "to go on costs no confidence."
     )
 
 

@@ -37,6 +37,7 @@ class Person(AbstractWorld):
         write: Callable[[str], None],
     ):
         self._family, self._read, self._write = family, read, write
+        self._answers = family.answers()
 
     def begin(self) -> StepResult:
         """What is revealed before the first query, if the family reveals anything.
@@ -63,6 +64,8 @@ class Person(AbstractWorld):
         question = spec.question.format(query=spec.query_name(query))
         if spec.query_outcomes:
             question += f" ({', '.join(spec.query_outcomes[query])})"
+        if self._answers is not None:
+            question += f" ({self._answers.hint(query)})"
         outcome = self._ask(f"{step + 1}. {question}", query)
         self._queries.append(query)
         self._outcomes.append(outcome)
@@ -78,7 +81,10 @@ class Person(AbstractWorld):
             if line.strip().lower() in QUIT_WORDS:
                 raise PersonLeft
             try:
-                outcome = parse_outcome(line, self._family.spec, query)
+                if self._answers is None or query is None:
+                    outcome = parse_outcome(line, self._family.spec, query)
+                else:
+                    outcome = self._answers.read(query, line)
             except InvalidOutcomeError as error:
                 self._write(f"   {error}")
                 continue

@@ -26,7 +26,8 @@ class Args:
     """Watch one episode step by step, or answer the queries yourself.
 
     Without --error-prob, --budget or --price the explorer stops at an error
-    probability of 0.05.
+    probability of 0.05, or at the smallest that a file is certified for or serves, if
+    that is larger.
     """
 
     explorer: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPLORER")]
@@ -75,7 +76,7 @@ def run(args: Args) -> int:
         raise InvalidParameterError(
             "--human and --json cannot be combined; leave one of them out."
         )
-    request = args.goal.request(DEFAULT_ERROR_PROB)
+    args.goal.request(DEFAULT_ERROR_PROB)  # refused before anything loads
     check_words([args.explorer], args.family, args.settings, args.source)
     from icpe.artifact.serving import serve
 
@@ -83,11 +84,31 @@ def run(args: Args) -> int:
     _check_strip(args, cast.family)
     _check_save(args)
     args = dataclasses.replace(args, strip=args.strip or _usual_strip(args, cast))
+    request = args.goal.request(_usual_error_prob(cast.explorers[args.explorer]))
     player = serve(cast.explorers[args.explorer], request, cast.family)
     keep_compiled_programs()
     play = _play_with_person if args.human else _play_with_simulator
     play(args, cast.family, request, player)
     return 0
+
+
+def _usual_error_prob(explorer) -> float:
+    """What is asked for if nobody says: 0.05, or the least that a file can do."""
+    from icpe.artifact import Artifact
+    from icpe.core.errors import OperatingPointError
+
+    if not isinstance(explorer, Artifact) or explorer.table is None:
+        return DEFAULT_ERROR_PROB
+    try:
+        explorer.serve(error_prob=DEFAULT_ERROR_PROB)
+    except OperatingPointError:
+        certified = [
+            it["error_prob"]
+            for it in explorer.certificates
+            if it["certified"] and it["error_prob"] is not None
+        ]
+        return min(certified, default=explorer.table.smallest_error_prob())
+    return DEFAULT_ERROR_PROB
 
 
 def _play_with_simulator(args: Args, family, request, player) -> None:
@@ -144,10 +165,13 @@ def _play_with_person(args: Args, family, request, player) -> None:
     person = Person(family, read=input, write=ft.partial(console.print, markup=False))
     first_name = spec.hypothesis_name(0)
     last_name = spec.hypothesis_name(spec.num_hypotheses - 1)
+    what = f"Keep one of {first_name} .. {last_name} in mind"
+    if family.answers() is not None:
+        what = f"Answer for one case, which is one of {first_name} .. {last_name}"
     console.print(
         f"[bold]{args.explorer}[/] questions you: {describe(family)}"
         f"{_served(request, player)}\n"
-        f"Keep one of {first_name} .. {last_name} in mind; type quit to leave."
+        f"{what}; type quit to leave."
     )
     try:
         end = run_episode(

@@ -47,7 +47,10 @@ class EpisodeView:
                 self._console.print(f"       {line}")
 
     def _described(self, exchange: Exchange) -> str:
-        return self._spec.describe_outcome(exchange.outcome, exchange.query)
+        answers = self._family.answers()
+        if answers is None:
+            return self._spec.describe_outcome(exchange.outcome, exchange.query)
+        return answers.words(exchange.query, exchange.outcome)
 
     def end(self, end: EpisodeEnd, truth: int | None) -> None:
         """Why it stopped, the answer, and whether it is right."""

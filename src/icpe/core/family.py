@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from icpe.core.answers import AbstractAnswers
 from icpe.core.arrays import Flag, Index, PRNGKey, PyTree, Scalar
 from icpe.core.belief import AbstractBelief
 from icpe.core.board import Board
@@ -176,6 +177,18 @@ class AbstractTaskFamily(eqx.Module):
         a reset is answered alike.
         """
         return False
+
+    def answers(self) -> AbstractAnswers | None:
+        """How answers are read and worded, where outcomes are no plain numbers."""
+        return None
+
+    def held_out_cases(self) -> PyTree | None:
+        """Real tasks that nothing was made of, along a leading axis; None if none are.
+
+        A family that was made of data has some, or an empty axis: certificates and
+        evaluations are about these, each counted once, and never about what it draws.
+        """
+        return None
 
     def with_data(self) -> "AbstractTaskFamily":
         """The family with its data in memory as arrays, where it reads them late."""

@@ -139,6 +139,7 @@ class Engine:
         self.setup = setup
         self.live = setup.live
         self._spec, self._words = setup.family.spec, setup.words
+        self._answers = setup.family.answers()
         self._cap = int(setup.player.operating_point.max_queries)
 
     def certificate(self, state: State) -> Certificate | None:
@@ -189,6 +190,8 @@ class Engine:
             first = state.history[0].told if state.history else None
             told = reading.number(outcome)
             outcome = reading.outcome(told, first)
+        elif self._answers is not None:
+            outcome = self._answers.read(number, outcome)
         read = read_outcome(outcome, self._words, number)
         answer = Answer(number, read, asked, told)
         history = (*state.history, answer)
@@ -318,10 +321,11 @@ class Engine:
         if event.kind is Kind.ASKED:
             return self._asked(state, body["queries"])
         if event.kind is Kind.TOLD:
+            outcome = np.asarray(body["outcome"], np.float32)
             change = yield from self.tell(
                 state,
                 body["query"],
-                body["outcome"] if body.get("told") is None else body["told"],
+                outcome if body.get("told") is None else body["told"],
                 body["terminated"],
                 body["query_mask"],
             )

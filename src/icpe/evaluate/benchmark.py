@@ -9,8 +9,9 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact.serving import Contender, Player, serve
+from icpe.core.arrays import PyTree
 from icpe.core.checks import check_num_episodes
-from icpe.core.errors import OperatingPointError
+from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.host import explained
 from icpe.core.progress import AbstractProgress, NoProgress
@@ -18,7 +19,7 @@ from icpe.core.request import OperatingPoint, Promise, Regime, Request
 from icpe.evaluate.metrics import QUANTILES, Tally
 from icpe.evaluate.promises import decided_in
 from icpe.evaluate.report import Report, family_record
-from icpe.play.rollout import rollout_chunks
+from icpe.play.rollout import num_cases, rollout_chunks, run_cases
 
 
 @explained()
@@ -39,7 +40,8 @@ def evaluate(
 
     All explorers face the same tasks and the same noise (episode i has the key
     `fold_in(key(seed), i)`), so that their differences are less noisy than their
-    levels. Memory does not grow with the number of episodes.
+    levels. Memory does not grow with the number of episodes. Where the family was made
+    of data, its held-out cases are played, each once.
 
     Args:
         explorers: explorers by the name they get in the reports.
@@ -125,6 +127,9 @@ def _tally(
     seed: int,
     progress: AbstractProgress,
 ) -> Tally:
+    cases = family.held_out_cases()
+    if cases is not None:
+        return _tally_cases(player, family, cases, seed)
     chunks = rollout_chunks(
         player.explorer,
         family,
@@ -145,6 +150,21 @@ def _tally(
         progress.advance(tally.episodes)
     assert total is not None
     return total
+
+
+def _tally_cases(
+    player: Player, family: AbstractTaskFamily, cases: PyTree, seed: int
+) -> Tally:
+    """Of real cases that nothing saw, each played once, however many were asked for."""
+    if not num_cases(cases):
+        raise UnsupportedError(
+            "This explorer was made of a table of which no rows were held out, so "
+            "there is nothing to measure it on; train it again and hold some out, as "
+            "by --held-out 0.2."
+        )
+    point, key = player.operating_point, jr.key(seed)
+    ending = run_cases(player.explorer, family, point, cases, key=key)
+    return Tally.of(ending, family.spec.horizon)
 
 
 def _report(

@@ -18,12 +18,17 @@ from icpe.artifact.certificate import Certificate, PriceTest, certifiable_reques
 from icpe.artifact.operating_table import OperatingRow
 from icpe.artifact.player import Player
 from icpe.core.checks import check_num_episodes
-from icpe.core.errors import InvalidParameterError, OperatingPointError
+from icpe.core.errors import (
+    InvalidParameterError,
+    OperatingPointError,
+    UnsupportedError,
+)
 from icpe.core.progress import AbstractProgress
 from icpe.core.request import OperatingPoint, Promise
 from icpe.evaluate.attempts import BETTING, Attempt, find_attempt
 from icpe.evaluate.climb import Block, Climb, Rung, climb
 from icpe.evaluate.groups import by_answer, by_difficulty, by_hypothesis, hardness
+from icpe.evaluate.held_out import certify_cases
 from icpe.evaluate.ladder import (
     POWER,
     check_episodes,
@@ -56,6 +61,9 @@ def certify(
     With another promise: whether it errs rarely enough among the sessions that its
     belief has stopped, or whichever hypothesis is true.
 
+    Where the family was made of data, on its held-out cases, each counted once; then
+    neither a number of episodes nor a seed changes anything (`evaluate.held_out`).
+
     The certificate is not written anywhere; `artifact.with_certificate` keeps it,
     which is due to failed attempts as well: the next call goes on with the episodes
     of the artifact's certificates, at no cost of confidence. One that has already
@@ -86,6 +94,19 @@ def certify(
     """
     check_confidence(confidence)
     counting = Counting.of(promise, artifact.family.spec, groups)
+    cases = artifact.family.held_out_cases()
+    if cases is not None:
+        check_request(artifact, error_prob, budget)
+        if error_prob is not None:
+            _checked(artifact, error_prob, budget)
+        if counting.recorded is not None:
+            raise UnsupportedError(
+                f"promise {counting.promise} cannot be shown on held-out rows, which "
+                "are few; leave it out for the average."
+            )
+        return certify_cases(
+            artifact, cases, error_prob=error_prob, budget=budget, confidence=confidence
+        )
     if budget is not None and counting.recorded is not None:
         raise OperatingPointError(
             f"promise {counting.promise} is about error_prob; leave out the budget."

@@ -11,6 +11,13 @@ from icpe.core.request import OperatingPoint, Promise
 from icpe.evaluate.certify import check_request, lowest_bound
 from icpe.evaluate.climb import Block, Rung, climb
 from icpe.evaluate.guard import guard_problems
+from icpe.evaluate.held_out import (
+    HELD_OUT,
+    bound_confidence,
+    passes,
+    play_again,
+    wrong_records,
+)
 from icpe.evaluate.promises import Counting
 from icpe.evaluate.record_checks import (
     MOST_ATTEMPTS,
@@ -22,7 +29,7 @@ from icpe.evaluate.record_checks import (
     tested,
 )
 from icpe.evaluate.stage import Stage
-from icpe.theory.intervals import clopper_pearson_upper
+from icpe.theory.intervals import clopper_pearson_lower, clopper_pearson_upper
 
 _TOLERANCE = 0.02
 """Change of the wrong answers by rounding on other hardware, as a fraction of them."""
@@ -97,6 +104,8 @@ def verify(
         error_prob, budget, promise = _only_request(artifact, confidence, promise)
     promise = promise or Promise.AVERAGE
     certificate = _find(artifact, error_prob, budget, confidence, promise)
+    if certificate.test == HELD_OUT:
+        return _verify_held_out(artifact, certificate, seed)
     counting = Counting.of(promise, artifact.family.spec, certificate.groups)
     stage = Stage(
         artifact,
@@ -131,6 +140,41 @@ def verify(
         lower_bound=None
         if found is None
         else lowest_bound(found, certificate.confidence),
+    )
+
+
+def _verify_held_out(
+    artifact: Artifact, certificate: Certificate, seed: int | None
+) -> Verification:
+    """The same for a certificate on real cases, of which there are no others."""
+    if seed is not None:
+        raise OperatingPointError(
+            f"seed must be left out; got {seed}: the certificate is about the held-out "
+            "rows of the file, and there are no fresh ones to play."
+        )
+    if artifact.family.held_out_cases() is None:
+        raise ArtifactError(
+            "The certificate is about held-out rows, and the family has none; make it "
+            "again with icpe certify."
+        )
+    stage = Stage(artifact, None)
+    problems = [*changes(certificate, stage), *wrong_records(certificate, artifact)]
+    successes = play_again(stage, certificate)
+    found = bound_confidence(certificate)
+    lower = float(clopper_pearson_lower(successes, certificate.episodes, found))
+    recorded = certificate.bound_successes
+    if abs(successes - recorded) > _flips(certificate, recorded, certificate.episodes):
+        problems.append(
+            f"The certificate rests on {recorded} right answers of "
+            f"{certificate.episodes}; played again, the same rows give {successes}."
+        )
+    elif certificate.certified and not passes(certificate, successes):
+        problems.append(
+            f"Played again, the {certificate.episodes} held-out rows give {successes} "
+            "right answers, with which the test does not pass."
+        )
+    return Verification(
+        certificate, tuple(problems), stage.seed, False, successes, lower
     )
 
 

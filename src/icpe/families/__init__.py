@@ -40,6 +40,7 @@ from icpe.families.shifted_gaussian_bandit import (
     ShiftedGaussianBandit as ShiftedGaussianBandit,
 )
 from icpe.families.source_on_a_line import SourceOnALine as SourceOnALine
+from icpe.families.table import CaseTable as CaseTable
 from icpe.families.two_pull_bandit import TwoPullBandit as TwoPullBandit
 
 register("binary-search", BinarySearch)
@@ -61,5 +62,6 @@ register("group-testing", GroupTesting)
 register("source-on-a-line", SourceOnALine)
 register("battleship", Battleship)
 register("likelihoods", Likelihoods)
+register("table", CaseTable)
 register_images("mnist", _mnist_source)
 register_images("drawn-digits", _drawn_digits_source)

@@ -216,6 +216,44 @@ def run_episodes(
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *endings)
 
 
+@jit_program
+def _case_chunk(explorer, family, operating_point, cases, key) -> Ending:
+    keys = jr.split(key, jax.tree.leaves(cases)[0].shape[0])
+    played = rollout(explorer, family, operating_point, keys=keys, tasks=cases)
+    return eqx.tree_at(
+        lambda it: it.log_posterior, played.ending, None, is_leaf=lambda x: x is None
+    )
+
+
+def run_cases(
+    explorer: AbstractExplorer,
+    family: AbstractTaskFamily,
+    operating_point: OperatingPoint,
+    cases: PyTree,
+    *,
+    key: PRNGKey,
+) -> Ending:
+    """The endings of episodes on given tasks, each played once, in their order."""
+    number = num_cases(cases)
+    size = default_chunk_size(explorer, family, operating_point)
+    size = min(size, 1 << max(0, number - 1).bit_length())
+    endings = []
+    for first in range(0, number, size):
+        rows = np.minimum(first + np.arange(size), number - 1)
+        chunk = jax.tree.map(lambda leaf, rows=rows: jnp.asarray(leaf)[rows], cases)
+        ending = _case_chunk(
+            explorer, family, operating_point, chunk, jr.fold_in(key, first)
+        )
+        kept = min(size, number - first)
+        endings.append(jax.tree.map(lambda it, n=kept: np.asarray(it)[:n], ending))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *endings)
+
+
+def num_cases(cases: PyTree) -> int:
+    """How many tasks there are along the leading axis."""
+    return jax.tree.leaves(cases)[0].shape[0]
+
+
 def default_chunk_size(
     explorer: AbstractExplorer,
     family: AbstractTaskFamily,
