@@ -15,7 +15,9 @@ from icpe.families.registry import family_names
 from jax._src import xla_bridge
 
 for module in pkgutil.walk_packages(icpe.__path__, "icpe."):
-    of_an_extra = module.name.startswith(("icpe.service.", "icpe.deploy.sql"))
+    of_an_extra = module.name.startswith(
+        ("icpe.service.", "icpe.deploy.sql", "icpe.sklearn")
+    )
     if not module.name.endswith("__main__") and not of_an_extra:
         importlib.import_module(module.name)
 assert not xla_bridge.backends_are_initialized(), "an import used a device"
@@ -54,7 +56,7 @@ def classes_of_families() -> set[str]:
     return {type(icpe.make(name)).__name__ for name in family_names()}
 
 
-MAY_NAME_FAMILIES = {"families", "studies", "zoo"}
+MAY_NAME_FAMILIES = {"families", "integrations", "studies", "zoo"}
 
 
 def test_only_families_and_studies_name_a_concrete_family():

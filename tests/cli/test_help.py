@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from icpe.cli.main import APART, COMMANDS
+from icpe.cli.main import APART, COMMANDS, module_of
 from icpe.cli.parsing import parse
 
 
@@ -15,14 +15,14 @@ def test_the_help_ends_with_two_examples(icpe, command):
     assert called.status == 0
     *_, heading, first, second = called.out.splitlines()
     assert heading == "examples:"
-    examples = importlib.import_module(f"icpe.cli.{command}").EXAMPLES
+    examples = importlib.import_module(module_of(command)).EXAMPLES
     assert [first.strip(), second.strip()] == list(examples)
     assert len(set(examples)) == 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_examples_fit(command):
-    module = importlib.import_module(f"icpe.cli.{command}")
+    module = importlib.import_module(module_of(command))
     for example in module.EXAMPLES:
         name, given, *words = shlex.split(example)
         assert (name, given) == ("icpe", command)

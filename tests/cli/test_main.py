@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from icpe.cli import main as main_module
-from icpe.cli.main import COMMANDS, main
+from icpe.cli.main import COMMANDS, main, module_of
 from icpe.cli.parsing import parse
 from icpe.core.errors import WriteError
 
@@ -57,6 +57,7 @@ ONE_OF_EACH = (
     "ids",
     "new x.py",
     "train binary-search --out x",
+    "train-table x.csv --target y",
     "rule binary-search --out x",
     "show x",
     "calibrate x",
@@ -84,7 +85,7 @@ def test_there_is_one_of_each():
 @pytest.mark.parametrize("words", ONE_OF_EACH)
 def test_every_command_takes_a_seed(words):
     command, *rest = words.split()
-    args = importlib.import_module(f"icpe.cli.{command}").Args
+    args = importlib.import_module(module_of(command)).Args
     for seed in (["--seed", "1"], ["--seed=1"]):
         filled = parse(args, [*rest, *seed], prog="icpe")
         assert filled is not None and filled.seed == 1
@@ -321,7 +322,7 @@ def test_other_ends_have_their_own_status(icpe, monkeypatch, error, status, part
 
 def test_every_command_has_a_module():
     for command in COMMANDS:
-        module = importlib.import_module(f"icpe.cli.{command}")
+        module = importlib.import_module(module_of(command))
         assert callable(module.run)
 
 

@@ -24,7 +24,7 @@ def candidates(words: Sequence[str], commands: Iterable[str]) -> list[str]:
     command = before[0]
     if command not in set(commands):
         return []
-    args = importlib.import_module(f"icpe.cli.{command}").Args
+    args = importlib.import_module(f"icpe.cli.{command.replace('-', '_')}").Args
     options = options_of(args)
     if last.startswith(_FAMILY) or last.startswith(_TRAIN):
         return _beginning(last, _settings(before))

@@ -29,6 +29,7 @@ COMMANDS = {
     "new": "write a family of your own to start from",
     "train": "train an explorer for a family",
     "rule": "make an explorer of a rule with an exact belief, without training",
+    "train-table": "make a questionnaire of a table of cases, with a certificate",
     "show": "print what is known about a trained explorer",
     "calibrate": "measure again what a trained explorer does at each price and budget",
     "certify": "show by tests how rarely a trained explorer errs",
@@ -124,7 +125,7 @@ def _dispatch(words: list[str]) -> int:
         case [command, *rest] if command in COMMANDS:
             from icpe.cli.parsing import parse
 
-            module = importlib.import_module(f"icpe.cli.{command}")
+            module = importlib.import_module(module_of(command))
             args = parse(module.Args, rest, prog=f"icpe {command}")
             if args is not None:
                 return module.run(args)
@@ -145,6 +146,11 @@ def _dispatch(words: list[str]) -> int:
             f"the commands are {', '.join(COMMANDS)}.",
         )
     )
+
+
+def module_of(command: str) -> str:
+    """Where a command lives."""
+    return f"icpe.cli.{command.replace('-', '_')}"
 
 
 def _overview() -> str:

@@ -1,0 +1,206 @@
+"""`icpe train-table`: from a table of cases to a questionnaire with a certificate."""
+
+import dataclasses
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from icpe.cli.options import Seed, check_seed
+
+_NOT_CERTIFIED = 1
+
+
+def _optional(metavar: str) -> Any:
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
+
+
+@dataclasses.dataclass(frozen=True)
+class Args:
+    """Make a questionnaire of a table of cases, measure it, and certify it.
+
+    The table is comma-separated with a header: numbers, words, and nothing where a
+    value is not known. Some rows are put aside before anything else; the certificate
+    is about these. `icpe play FILE --human` then asks for one feature after the other.
+    The exit status is 1 if --error-prob was not certified; the file is written anyway.
+    """
+
+    data: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="TABLE.csv")]
+    """The table, one case a row."""
+    target: Annotated[str, tyro.conf.arg(metavar="COLUMN")]
+    """The column with the classes."""
+    costs: Annotated[Path | None, _optional("COSTS.csv")] = None
+    """What features cost: columns feature and cost, 1 where a feature is not named; and
+    group, where several are measured together."""
+    out: Annotated[Path | None, _optional("FILE")] = None
+    """Where it is written; TABLE.safetensors in the current folder if left out."""
+    overwrite: bool = False
+    """Replace FILE if it is there already, with its certificates."""
+    error_prob: Annotated[float | None, _optional("P")] = None
+    """The error probability to certify; if left out, the smallest of a few that the
+    other rows promise."""
+    confidence: Annotated[float, tyro.conf.arg(metavar="C")] = 0.95
+    """Confidence of the certificate."""
+    held_out: Annotated[float, tyro.conf.arg(metavar="SHARE")] = 0.2
+    """Share of the rows that is put aside for the certificate."""
+    max_queries: Annotated[int | None, _optional("N")] = None
+    """The most queries for a case; 32 if left out, or as many as there are."""
+    ignore: Annotated[tuple[str, ...], _optional("COLUMN ..")] = ()
+    """Columns to leave out, such as numbers of patients."""
+    seed: Seed = 0
+    """Seed of the choice of rows."""
+    json: bool = False
+    """Print one line of JSON."""
+
+
+EXAMPLES = (
+    "icpe train-table data.csv --target diagnosis --costs costs.csv",
+    "icpe train-table data.csv --target diagnosis --error-prob 0.1 --ignore id",
+)
+
+
+def run(args: Args) -> int:
+    """Reads, fits, certifies, saves."""
+    from icpe.cli.artifact_files import check_out
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.core.locks import locked
+    from icpe.core.request import Request
+    from icpe.theory.intervals import check_confidence
+
+    check_seed(args.seed)
+    check_confidence(args.confidence)
+    if args.error_prob is not None:
+        Request(error_prob=args.error_prob)
+    out = args.out or Path(f"{args.data.stem}.safetensors")
+    check_out(out, overwrite=args.overwrite)
+    keep_compiled_programs()
+    with locked(out, "icpe train-table"):
+        artifact, asked = _made(args)
+        artifact, certificate = _certified(args, artifact, asked)
+        artifact.save(out)
+    _tell(args, out, artifact, certificate)
+    passed = certificate is not None and certificate.certified
+    return 0 if passed or args.error_prob is None else _NOT_CERTIFIED
+
+
+def _made(args: Args):
+    """The explorer, and the error probability to certify, None if none is promised."""
+    import numpy as np
+
+    from icpe.cli.terminal import progress_meter
+    from icpe.core.errors import UnknownNameError, suggesting
+    from icpe.evaluate.held_out import likely_error_prob
+    from icpe.integrations.tables.asked import read_costs
+    from icpe.integrations.tables.fit import fit_table
+    from icpe.integrations.tables.measured import make_artifact, operating_table
+    from icpe.integrations.tables.reading import read_csv
+
+    began = time.perf_counter()
+    columns, words = read_csv(args.data, args.target)
+    names = [column.name for column in columns]
+    for name in args.ignore:
+        if name not in names:
+            raise UnknownNameError(
+                suggesting(
+                    f"--ignore names {name!r}, which is no column of {args.data}",
+                    name,
+                    names,
+                    f"it has {', '.join(names)}.",
+                )
+            )
+    columns = [column for column in columns if column.name not in args.ignore]
+    costs, groups = ({}, {}) if args.costs is None else read_costs(args.costs)
+    classes, labels = np.unique(words, return_inverse=True)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fitted = fit_table(
+            columns,
+            labels,
+            [str(it) for it in classes],
+            groups=groups,
+            costs=costs,
+            max_queries=args.max_queries,
+            held_out=args.held_out,
+            seed=args.seed,
+            progress=progress_meter(),
+        )
+    for warning in said:
+        if issubclass(warning.category, UserWarning):
+            print(f"icpe: {warning.message}", file=sys.stderr)
+    table = operating_table(fitted)
+    seconds = time.perf_counter() - began
+    artifact = make_artifact(fitted, table, seed=args.seed, seconds=seconds)
+    number = len(fitted.family.held_out_labels)
+    asked = args.error_prob
+    if asked is None and number:
+        asked = likely_error_prob(artifact, number, args.confidence)
+    return artifact, asked
+
+
+def _certified(args: Args, artifact, asked: float | None):
+    from icpe.core.errors import InvalidParameterError, UnsupportedError
+    from icpe.evaluate.certify import certify
+
+    if asked is None:
+        return artifact, None
+    try:
+        certificate = certify(artifact, error_prob=asked, confidence=args.confidence)
+    except (InvalidParameterError, UnsupportedError) as error:
+        print(f"icpe: Not certified: {error}", file=sys.stderr)
+        return artifact, None
+    return artifact.with_certificate(certificate), certificate
+
+
+def _tell(args: Args, out: Path, artifact, certificate) -> None:
+    from icpe.cli.terminal import output, print_json
+
+    family, made = artifact.family, artifact.training
+    if args.json:
+        known = None if certificate is None else certificate.to_dict()
+        print_json(
+            {
+                "file": str(out),
+                "rows": made["rows"],
+                "held_out_rows": made["held_out_rows"],
+                "classes": list(family.classes),
+                "queries": list(family.query_names),
+                "smallest_error_prob": artifact.table.smallest_error_prob(),
+                "certified": None if certificate is None else certificate.certified,
+                "certificate": known,
+            }
+        )
+        return
+    console = output()
+    console.print(
+        f"[bold]{out}[/]: {len(family.query_names)} questions about "
+        f"{len(family.classes)} classes, like {made['rows']} rows; "
+        f"{made['held_out_rows']} rows were put aside.",
+        soft_wrap=True,
+        highlight=False,
+    )
+    if certificate is None:
+        console.print(_best_possible(args, artifact), soft_wrap=True, highlight=False)
+    else:
+        from icpe.cli.certify import sentences
+
+        for sentence in sentences(certificate):
+            console.print(sentence, soft_wrap=True, highlight=False)
+    console.print(f"Try it: icpe play {out} --human", highlight=False)
+
+
+def _best_possible(args: Args, artifact) -> str:
+    from icpe.evaluate.held_out import attempt_level, best_error_prob
+
+    number = artifact.training["held_out_rows"]
+    served = artifact.table.smallest_error_prob()
+    what = f"By rows left out one at a time, error probabilities from {served:g} on are"
+    if not number:
+        return f"{what} served; nothing is certified, since no rows were put aside."
+    best = best_error_prob(number, attempt_level(args.confidence, 1))
+    return (
+        f"{what} served. Nothing is certified: {number} rows could show {best:.3f} at "
+        "best, without a single error; put more rows aside, or add some."
+    )

@@ -1,0 +1,217 @@
+"""Rows as columns of numbers or of words, wherever they come from."""
+
+import csv
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from icpe.core.errors import (
+    DataError,
+    InvalidParameterError,
+    MissingExtraError,
+    UnknownNameError,
+    suggesting,
+)
+from icpe.families.table.columns import MISSING, as_word, is_missing
+
+_LARGEST = -MISSING
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """One feature of all rows: numbers, NaN where not known, or words, then None."""
+
+    name: str
+    numbers: Float[np.ndarray, "rows"] | None
+    words: tuple[str | None, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.words) if self.numbers is None else len(self.numbers)
+
+    def rows(self, chosen: np.ndarray) -> "Column":
+        """The same column, of some rows alone."""
+        if self.numbers is not None:
+            return Column(self.name, self.numbers[chosen])
+        return Column(self.name, None, tuple(self.words[i] for i in chosen))
+
+
+def columns_of(rows: Any, names: Sequence[str] | None = None) -> list[Column]:
+    """The columns of an array with two axes, or of a data frame.
+
+    Args:
+        rows: a numpy array, or a data frame that narwhals knows, such as those of
+            pandas and polars.
+        names: what the columns are called, for an array; x0, x1, .. if None.
+
+    Raises:
+        InvalidParameterError: a column has infinite numbers, or what is neither number
+            nor word.
+    """
+    if not isinstance(rows, np.ndarray) and (frame := _frame(rows)) is not None:
+        return [
+            _column(str(series.name), series.to_list(), _kind(series))
+            for series in frame.iter_columns()
+        ]
+    array = np.asarray(rows)
+    names = [f"x{i}" for i in range(array.shape[1])] if names is None else names
+    if array.dtype.kind in "biuf":
+        return [
+            _numbers(str(name), values.astype(np.float64))
+            for name, values in zip(names, array.T, strict=True)
+        ]
+    return [
+        _column(str(name), values.tolist(), None)
+        for name, values in zip(names, array.T, strict=True)
+    ]
+
+
+def is_frame(rows: Any) -> bool:
+    """Whether it is a data frame."""
+    return not isinstance(rows, np.ndarray) and _frame(rows) is not None
+
+
+def read_csv(path: Path, target: str) -> tuple[list[Column], list[str]]:
+    """The features and the classes of a comma-separated file with a header.
+
+    A column is one of numbers if all that is not empty can be read as numbers.
+
+    Raises:
+        DataError: the file cannot be read, or is no such table.
+        UnknownNameError: it has no column of that name.
+    """
+    header, rows = read_rows(path)
+    if target not in header:
+        raise UnknownNameError(
+            suggesting(
+                f"--target {target!r} is no column of {path}",
+                target,
+                header,
+                f"it has {', '.join(header)}.",
+            )
+        )
+    place = header.index(target)
+    for number, row in enumerate(rows, start=2):
+        if is_missing(row[place]):
+            raise DataError(
+                f"{path}, line {number}: {target} is empty; every row needs a class, "
+                "so fill it in or leave the row out."
+            )
+    columns = []
+    for index, name in enumerate(header):
+        if index == place:
+            continue
+        words = [None if is_missing(row[index]) else row[index].strip() for row in rows]
+        columns.append(_column(name, words, "words"))
+    return columns, [row[place].strip() for row in rows]
+
+
+def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a comma-separated file, all rows as long as the header.
+
+    Raises:
+        DataError: the file cannot be read, or a row has another length.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = [row for row in csv.reader(file) if any(it.strip() for it in row)]
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(
+            f"{path} is no comma-separated text in UTF-8: {error}."
+        ) from error
+    if len(lines) < 2:
+        raise DataError(
+            f"{path} must have a header and at least one row; it has {len(lines)} "
+            "lines with something in them."
+        )
+    header = [name.strip() for name in lines[0]]
+    twice = {name for name in header if header.count(name) > 1}
+    if twice:
+        raise DataError(
+            f"{path} has several columns named {', '.join(sorted(twice))}; give every "
+            "column a name of its own."
+        )
+    for number, row in enumerate(lines[1:], start=2):
+        if len(row) != len(header):
+            raise DataError(
+                f"{path}, line {number} has {len(row)} values, and the header "
+                f"{len(header)}; give every row a value for each column."
+            )
+    return header, lines[1:]
+
+
+def _frame(rows: Any):
+    """The data frame, None if it is none; arrays need no narwhals."""
+    if isinstance(rows, list | tuple) or hasattr(rows, "__array_interface__"):
+        return None
+    try:
+        import narwhals as nw
+    except ImportError as error:
+        raise MissingExtraError(
+            'Data frames need narwhals; install it with pip install "icpe[tables]".'
+        ) from error
+    try:
+        return nw.from_native(rows, eager_only=True)
+    except TypeError:
+        return None
+
+
+def _kind(series) -> str | None:
+    """What a column of a data frame says it is."""
+    import narwhals as nw
+
+    dtype = series.dtype
+    if dtype.is_numeric():
+        return "numbers"
+    if dtype in (nw.Categorical, nw.Enum, nw.Boolean):
+        return "categories"
+    if dtype.is_temporal():
+        raise InvalidParameterError(
+            f"Column {series.name!r} has dates or times; turn them into numbers, such "
+            "as days since something, or leave the column out."
+        )
+    return None
+
+
+def _column(name: str, values: list[Any], kind: str | None) -> Column:
+    """A column of numbers if it says so, or if all that is known is a number."""
+    known = [value for value in values if not is_missing(value)]
+    for value in known:
+        if not isinstance(value, str | bool | np.bool_ | int | float | np.number):
+            raise TypeError(
+                f"Column {name!r}: argument must be a string or a real number, not "
+                f"{type(value).__name__!r}."
+            )
+    texts = all(isinstance(value, str) for value in known)
+    truths = any(isinstance(value, bool | np.bool_) for value in known)
+    if kind == "words" and known and all(map(_is_number, known)):
+        kind = "numbers"
+    elif kind is None and known and not texts and not truths:
+        kind = "numbers" if all(map(_is_number, known)) else None
+    if kind == "numbers" or not known:
+        numbers = [np.nan if is_missing(it) else float(it) for it in values]
+        return _numbers(name, np.array(numbers, np.float64))
+    words = (None if is_missing(value) else as_word(value) for value in values)
+    return Column(name, None, tuple(words))
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _numbers(name: str, values: np.ndarray) -> Column:
+    if np.any(np.abs(values) >= _LARGEST):
+        raise InvalidParameterError(
+            f"Column {name!r} contains infinity or a value too large; give numbers "
+            f"below {_LARGEST:g}, and leave out what is not known (NaN)."
+        )
+    return Column(name, values.astype(np.float32))
