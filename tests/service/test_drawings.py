@@ -223,8 +223,12 @@ def test_what_a_certificate_promises_and_when_it_is_lost():
     )
     held = words.assurance(scene(ARMS, [], certificate=certificate))
     assert held.state == "certified"
-    assert "at most 0.1 on average over problems of this family" in held.text
-    assert "no promise about each single problem" in held.text
+    assert "At most 10 % of the answers are wrong on average" in held.text
+    assert "a single one may be less sure" in held.text
+    undecided = words.assurance(
+        scene(ARMS, [], certificate=certificate, undecided=True)
+    )
+    assert undecided.title == "Undecided" and undecided.state == "lost"
     lost = words.assurance(
         scene(ARMS, [], certificate=certificate, certificate_lost="arm 2 was skipped")
     )

@@ -7,11 +7,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
-from icpe.core.explorer import AbstractExplorer
+from icpe.core.explorer import AbstractExplorer, StopStatistic
 from icpe.core.request import OperatingPoint, Regime
 from icpe.core.spec import TaskSpec
 from icpe.core.stopping import stop_if
 from icpe.explorers.neural.explorer import NeuralExplorer, NeuralState
+from icpe.explorers.rules.belief_explorer import DoubtStopping
 
 
 class SureState(eqx.Module):
@@ -64,3 +65,8 @@ class SureExplorer(AbstractExplorer):
 
     def log_posterior(self, state: SureState) -> Float[Array, "hypotheses"]:
         return self.inner.log_posterior(state.inner)
+
+    def stop_statistic(
+        self, state: SureState, query_mask: Bool[Array, "queries"]
+    ) -> StopStatistic:
+        return DoubtStopping().statistic(self.log_posterior(state), state.doubt)

@@ -76,6 +76,7 @@ class Scene:
         certificate: that the session began with, if any covers the request.
         certificate_lost: why it no longer holds, in words.
         alarm: what does not look like the family, in words.
+        undecided: whether it stopped without the belief that was asked for.
         table: accuracy and queries of the explorer as they were measured.
         unit: in which the user counts; for people alone.
     """
@@ -94,6 +95,7 @@ class Scene:
     certificate: Certificate | None = None
     certificate_lost: str | None = None
     alarm: str | None = None
+    undecided: bool = False
     table: OperatingTable | None = None
     unit: str = ""
 

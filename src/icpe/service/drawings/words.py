@@ -5,8 +5,16 @@ import math
 from typing import Literal
 
 from icpe.artifact.operating_table import OperatingRow
+from icpe.core.request import Promise
 from icpe.service.drawings.posterior import share
 from icpe.service.drawings.scene import Scene
+
+PROMISES = {
+    Promise.AVERAGE: "on average over such problems",
+    Promise.EVERY_HYPOTHESIS: "whichever hypothesis is true",
+    Promise.BELIEF: "by the belief at the stop",
+}
+"""What an error probability may be about, in a few words."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,13 +39,20 @@ def assurance(scene: Scene) -> Assurance:
         ("Simulated problems", f"{it.episodes:,}"),
         ("Questions on average", f"{it.mean_queries:.3g}"),
     )
+    if it.undecided is not None:
+        facts = (*facts, ("Undecided sessions", f"{100 * it.undecided:.1f} %"))
     if scene.certificate_lost is not None:
         text = f"The certificate does not cover this session: {scene.certificate_lost}."
         return Assurance("lost", "Certificate lost", text, facts)
+    if scene.undecided:
+        text = (
+            "It ended without the belief that was asked for. What the certificate says "
+            "is about sessions that reach it."
+        )
+        return Assurance("lost", "Undecided", text, facts)
     text = (
-        f"Wrong with probability at most {it.error_prob:g} on average over problems of "
-        "this family, if answers come as the explorer asks for them. It is no promise "
-        "about each single problem."
+        f"{_sentence(scene.request.promised or '')} This was tested on simulated "
+        "problems, and holds if answers come as the explorer asks for them."
     )
     return Assurance("certified", "Certified", text, facts)
 
@@ -52,6 +67,8 @@ def request_line(scene: Scene) -> str:
         if asked.error_prob is not None
         else f"price {asked.price:g} a question"
     )
+    if asked.promise is not Promise.AVERAGE:
+        goal += f" ({PROMISES[Promise(asked.promise)]})"
     cap = (
         "" if asked.max_queries is None else f", at most {asked.max_queries} questions"
     )
@@ -161,6 +178,10 @@ def _row(scene: Scene) -> OperatingRow | None:
 
 
 _SHARES = ("half end", "9 of 10 end", "99 of 100 end")
+
+
+def _sentence(clause: str) -> str:
+    return clause[:1].upper() + clause[1:] + "."
 
 
 def _questions(number: int) -> str:

@@ -9,10 +9,12 @@ from fastapi.responses import RedirectResponse, Response
 
 from icpe.core.errors import IcpeError
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.request import Promise
 from icpe.core.request import Request as Goal
 from icpe.core.simulate import reveals_something
 from icpe.core.units import Units
 from icpe.families.registry import describe
+from icpe.service.drawings.words import PROMISES
 from icpe.service.page.errors import PageRoute
 from icpe.service.page.forms import Form, read_form
 from icpe.service.page.outcomes import first_entry_of, read_first_entry
@@ -87,6 +89,7 @@ async def start(request: Request, who: Who, name: str) -> Response:
             budget=form.whole(goal) if goal == "budget" else None,
             price=form.number(goal) if goal == "price" else None,
             max_queries=form.whole("max_queries"),
+            promise=_promise(form) if goal == "error_prob" else Promise.AVERAGE,
         )
         model = await service.sessions.blocking(service.models.get, name)
         entry = await service.sessions.create(
@@ -192,6 +195,7 @@ async def _model_page(
         spec=spec,
         certified=certified,
         smallest=smallest,
+        promises=PROMISES,
         usual=_usual_error_prob(certified, smallest),
         first=first_entry_of(spec) if reveals and not units else None,
         units=units,
@@ -200,6 +204,10 @@ async def _model_page(
         form=form or {},
         token=secrets.token_urlsafe(16),
     )
+
+
+def _promise(form: Form) -> str:
+    return form.text("promise") or Promise.AVERAGE
 
 
 def _usual_error_prob(certified: list[float], smallest: float | None) -> float:

@@ -104,6 +104,14 @@ def scene_of(
         certificate=setup.player.certificate,
         certificate_lost=entry.engine.certificate_lost(state),
         alarm=state.alarm,
+        undecided=_is_undecided(entry),
         table=entry.model.artifact.table,
         unit="" if setup.reading is None else setup.reading.units.unit,
     )
+
+
+def _is_undecided(entry: Entry) -> bool:
+    state, player = entry.state, entry.engine.setup.player
+    if not state.stopped or state.posterior is None:
+        return False
+    return not bool(player.is_decided(state.posterior))
