@@ -16,13 +16,6 @@ from icpe.core.history import History
 from icpe.core.request import Request
 from icpe.core.spec import TaskSpec
 
-Labels = tuple[tuple[str, tuple[float, ...]], ...]
-
-
-def labels(spec: TaskSpec, query: int | None) -> Labels:
-    """Words and values of the outcomes of a query, none where these are numbers."""
-    return spec.outcome_labels
-
 
 @dataclasses.dataclass(frozen=True)
 class Weighed:
@@ -161,14 +154,11 @@ class Scene:
         """The outcome of a moment in words, in the user's unit where there is one."""
         if moment.told is not None:
             return f"{moment.told:.6g} {self.unit}".strip()
-        label = self.label(moment)
-        if label is not None:
-            return labels(self.spec, moment.query)[label][0]
-        return self.spec.describe_outcome(moment.outcome)
+        return self.spec.describe_outcome(moment.outcome, moment.query)
 
     def label(self, moment: Moment) -> int | None:
         """Which of the outcomes with names it was, None if it has no name."""
-        for i, (_, named) in enumerate(labels(self.spec, moment.query)):
+        for i, (_, named) in enumerate(self.spec.labels(moment.query)):
             if np.allclose(moment.outcome, named):
                 return i
         return None

@@ -5,7 +5,6 @@ from typing import Literal
 
 from icpe.core.errors import InvalidOutcomeError
 from icpe.core.spec import TaskSpec
-from icpe.service.drawings.scene import labels
 from icpe.service.page.forms import Form
 
 Kind = Literal["labels", "pixels", "numbers", "some numbers"]
@@ -36,7 +35,7 @@ class Entry:
 
 def entry_of(spec: TaskSpec, query: int | None) -> Entry:
     """What is entered for the outcome of a query."""
-    named = labels(spec, query)
+    named = spec.labels(query)
     if named:
         return Entry("labels", tuple(word for word, _ in named))
     shown = range(spec.outcome_size)
@@ -68,7 +67,7 @@ def read_entry(form: Form, spec: TaskSpec, query: int | None) -> list[float]:
             raise InvalidOutcomeError(
                 f"Choose one of the answers: {', '.join(entry.labels)}."
             )
-        return list(labels(spec, query)[label][1])
+        return list(spec.labels(query)[label][1])
     outcome = [0.0] * spec.outcome_size
     half = spec.outcome_size // 2
     for field in entry.fields:
