@@ -163,7 +163,7 @@ def power(names, fresh: int) -> None:
         RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
 
 
-def _noticed(artifact, family) -> dict[str, float]:
+def _noticed(artifact, family) -> dict[str, float | None]:
     """Share of sessions with an alarm, by the third query, and mean queries to it."""
     stage = GuardStage(artifact, SEED, family)
     guard = artifact.guard
@@ -186,7 +186,7 @@ def _noticed(artifact, family) -> dict[str, float]:
     return {
         "by_third": float(np.mean(first <= 3)),
         "by_twentieth": float(caught.mean()),
-        "queries": float(first[caught].mean()) if caught.any() else float("nan"),
+        "queries": float(first[caught].mean()) if caught.any() else None,
     }
 
 

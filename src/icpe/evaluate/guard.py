@@ -46,7 +46,7 @@ _STREAM = 0x6A4D
 _NUM_PRICES = 3
 _LARGEST_CHUNK, _MOST_BELIEFS = 512, 2**25
 """Episodes that are played at once, and numbers in their beliefs."""
-_LARGEST_LAW = 2**21
+_LARGEST_LAW = 2**17
 FEWEST_EPISODES = 512
 """With fewer, even no alarm at all would not show that they are rare enough."""
 _FEWEST = 8
