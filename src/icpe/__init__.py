@@ -76,7 +76,17 @@ _HOMES = {
 }
 
 
-_MODULES = ("core", "evaluate", "explorers", "families", "testing", "theory", "zoo")
+_MODULES = (
+    "core",
+    "evaluate",
+    "explorers",
+    "export",
+    "families",
+    "portable",
+    "testing",
+    "theory",
+    "zoo",
+)
 
 
 def __getattr__(name: str) -> Any:

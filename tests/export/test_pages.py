@@ -174,7 +174,7 @@ def test_a_patch_that_was_not_asked_for_loses_the_certificate(browser, digits_pa
     other = (opened.now["query"] + 1) % 36
     opened.page.click(f"[data-query='{other}']")
     opened.wait(1)
-    assert "no longer holds" in opened.page.inner_text("#certificate")
+    assert "does not cover this session" in opened.page.inner_text("#certificate")
     wide = opened.page.evaluate("document.documentElement.scrollWidth")
     assert wide <= 390
 

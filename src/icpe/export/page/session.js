@@ -68,6 +68,7 @@ class Session {
   constructor(model, request) {
     this.model = model;
     this.spec = model.spec;
+    this.request = { error_prob: null, budget: null, ...request };
     this.point = model.serve(request);
     this.stopsOnAlarm = request.on_alarm === "stop";
     this.history = [];

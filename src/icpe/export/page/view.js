@@ -112,7 +112,8 @@ class Page {
   }
 
   askBefore() {
-    const fields = numberFields(this.spec, "first", () => true);
+    const some = (this.model.document.reset_entries || []).length > 0;
+    const fields = numberFields(this.spec, "first", (entry) => !some || this.isZeroLater(entry));
     element("before").append(make("p", "This problem reveals something before the first query:"), ...fields.nodes);
     this.before = fields;
   }
@@ -284,6 +285,20 @@ class Page {
     }).join(", ");
   }
 
+  /** What is promised, in the words of the service. */
+  promise(certificate, lost) {
+    if (lost) return `The certificate does not cover this session: ${lost}.`;
+    if (certificate !== null) {
+      return `Wrong with probability at most ${shown(certificate.error_prob)} on average over `
+        + "problems of this family, if answers come as the explorer asks for them. It is no "
+        + "promise about each single problem.";
+    }
+    const { error_prob, budget } = this.session ? this.session.request : this.goal;
+    if (budget !== null) return "A budget of queries promises no accuracy.";
+    return `The explorer aims at an error probability of ${shown(error_prob)}, which no `
+      + "certificate in its file covers.";
+  }
+
   /** Certificate and guard, as they stand. */
   showTrust() {
     const session = this.session;
@@ -292,20 +307,21 @@ class Page {
     try {
       certificate = session ? session.point.certificate : this.model.serve(this.goal).certificate;
     } catch { /* said when it is started */ }
+    const lost = session && session.certificateLost;
     const box = element("certificate");
-    box.className = "";
-    if (certificate === null) {
-      box.textContent = "This request has no certificate.";
-    } else if (session && session.certificateLost) {
-      box.className = "bad";
-      box.textContent = `The certificate no longer holds: ${session.certificateLost}.`;
-    } else {
-      box.className = "good";
-      box.textContent = `Certified with confidence ${percent(certificate.confidence)}: on problems `
-        + `of this family it is wrong at most ${percent(certificate.error_prob)} of the time, on `
-        + `average over them. On ${certificate.episodes} simulated problems the lower bound of its `
-        + `accuracy was ${(100 * certificate.lower_bound).toFixed(1)} %, with `
-        + `${certificate.mean_queries.toFixed(1)} queries on average.`;
+    box.className = certificate === null ? "" : lost ? "bad" : "good";
+    const title = certificate === null ? "Not certified" : lost ? "Certificate lost" : "Certified";
+    box.replaceChildren(make("strong", title), make("p", this.promise(certificate, lost)));
+    if (certificate !== null) {
+      const facts = make("dl");
+      for (const [name, value] of [
+        ["Error probability", `at most ${shown(certificate.error_prob)}`],
+        ["Confidence", shown(certificate.confidence)],
+        ["Accuracy shown", `at least ${certificate.lower_bound.toFixed(4)}`],
+        ["Simulated problems", certificate.episodes.toLocaleString("en")],
+        ["Queries on average", shown(certificate.mean_queries, 3)],
+      ]) facts.append(make("dt", name), make("dd", value));
+      box.append(facts);
     }
     const watched = element("guard");
     watched.className = "";
@@ -314,7 +330,7 @@ class Page {
         + "like those of its family.";
     } else if (session && session.alarm) {
       watched.className = "bad";
-      watched.textContent = `The answers do not look like this family's: ${session.alarm}`;
+      watched.textContent = `These answers do not look like this family: ${session.alarm}`;
     } else {
       watched.textContent = "The guard compares every answer with what the family gives; "
         + (session && session.history.length ? "so far nothing is strange." : "it has seen none yet.");
