@@ -10,6 +10,7 @@ import pytest
 from scipy.special import log_ndtr, ndtri_exp
 
 from icpe import portable
+from icpe.artifact.belief_table import BeliefRow, BeliefTable
 from icpe.artifact.operating_table import OperatingTable
 from icpe.core.errors import IcpeError
 from icpe.deploy import Session
@@ -149,6 +150,10 @@ BAD_REQUESTS = [
     {"error_prob": 0.6, "max_queries": 2},
     {"error_prob": 0.001},
     {"error_prob": 0.1, "confidence": 2.0},
+    {"error_prob": 0.1, "promise": "always"},
+    {"budget": 2, "promise": "belief"},
+    {"error_prob": 0.1, "promise": "belief"},
+    {"error_prob": 0.1, "promise": "every-hypothesis"},
 ]
 
 
@@ -170,6 +175,25 @@ def test_the_operating_table_serves_what_no_certificate_does():
     twins = Twins(GUESSER, error_prob=0.8)
     assert not twins.two.certified and twins.two.certificate_lost is None
     assert twins.two.operating_point.price == pytest.approx(0.05)
+
+
+def test_a_belief_may_be_promised():
+    rows = tuple(
+        BeliefRow(doubt, 1000, 900, right, 2.0, cost)
+        for doubt, right, cost in ((0.02, 899, 2.0), (0.1, 880, 1.5), (0.4, 700, 1.0))
+    )
+    horizon = SEARCH.spec.horizon
+    artifact = dataclasses.replace(
+        searching(SEARCH), belief_table=BeliefTable(horizon, 0, 0.01, rows)
+    )
+    for error_prob in (0.02, 0.05, 0.3):
+        asked = {"error_prob": error_prob, "promise": "belief"}
+        twins = played(Twins(artifact, **asked), of_search(3))
+        assert twins.one.undecided == twins.two.undecided
+    asked = {"error_prob": 0.05, "promise": "belief"}
+    assert portable.Session(model_of(artifact), **asked).operating_point.doubt == 0.1
+    with pytest.raises(portable.OperatingPointError, match="No recalibrated belief"):
+        portable.Session(model_of(artifact), error_prob=0.001, promise="belief")
 
 
 def test_without_a_table_an_error_probability_is_refused_in_the_same_words():

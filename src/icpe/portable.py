@@ -33,6 +33,8 @@ FORMAT = 1
 """The version of what a model says about itself."""
 SEAL = "icpe-seal-"
 """In front of the hash of a model, taken with zeros in the place of the hash."""
+PROMISES = ("average", "belief", "every-hypothesis")
+"""What an error probability may be promised about."""
 LEAST_CONFIDENCE = 0.95
 """Requests are served by certificates of this confidence or more, if none is named."""
 
@@ -143,11 +145,16 @@ class OperatingPoint:
     price: float
     max_queries: int
     is_budget: bool
+    doubt: float | None = None
+    """Where a belief is promised: one minus the posterior at which it stops."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
-    """What was shown about the error probability at a price; see `icpe show FILE`."""
+    """What was shown about the error probability at a price; see `icpe show FILE`.
+
+    `promise` is None for the average; with "belief" the price is a doubt.
+    """
 
     error_prob: float
     confidence: float
@@ -156,6 +163,7 @@ class Certificate:
     episodes: int
     mean_queries: float
     digest: str
+    promise: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,6 +249,7 @@ class Model:
         price: float | None = None,
         max_queries: int | None = None,
         confidence: float = LEAST_CONFIDENCE,
+        promise: str = "average",
     ) -> tuple[OperatingPoint, Certificate | None]:
         """The price or budget that serves a request, and its certificate, if any.
 
@@ -249,6 +258,7 @@ class Model:
                 than the operating table can serve.
         """
         asked = {"error_prob": error_prob, "budget": budget, "price": price}
+        _check_promise(promise, error_prob)
         _check_request(asked, max_queries, confidence)
         horizon = self.spec.horizon
         cap = horizon
@@ -258,6 +268,11 @@ class Model:
                 cap = value
         is_budget = cap < horizon or budget is not None
         objective = self.document["objective"]
+        if objective is not None and promise != "average":
+            raise OperatingPointError(
+                "An explorer of the paper's learner promises the average alone; "
+                "leave the promise out."
+            )
         if objective is not None:
             wanted = {"max_queries": None, "price": None} | objective
             given = asked | {"max_queries": None if cap == horizon else cap}
@@ -274,7 +289,16 @@ class Model:
         if error_prob is not None:
             certificate = None
             if max_queries in (None, horizon):
-                certificate = self._covering(error_prob, confidence)
+                certificate = self._covering(error_prob, confidence, promise)
+            if promise == "belief":
+                at, doubt = self._doubt(error_prob, certificate)
+                return OperatingPoint(at, cap, is_budget, doubt), certificate
+            if certificate is None and promise != "average":
+                raise OperatingPointError(
+                    f"promise {promise} is served by a certificate alone, without a "
+                    "cap on the queries; make one with icpe certify FILE --error-prob "
+                    f"{error_prob:g} --promise {promise}."
+                )
             if certificate is None:
                 price = self._calibrated_price(error_prob, max_queries)
             else:
@@ -289,14 +313,46 @@ class Model:
                 )
         return OperatingPoint(float(price or 0.0), cap, is_budget), None
 
-    def _covering(self, error_prob: float, confidence: float) -> Certificate | None:
-        """They lie in the file in the order in which they are preferred, best last."""
+    def _covering(
+        self, error_prob: float, confidence: float, promise: str
+    ) -> Certificate | None:
+        """They lie in the file in the order in which they are preferred, best last.
+
+        What holds for every hypothesis holds on average.
+        """
         serving = [
-            (it.error_prob, it.confidence, order)
+            (it.error_prob, it.promise is None, it.confidence, order)
             for order, it in enumerate(self.certificates)
-            if it.error_prob <= error_prob and it.confidence >= confidence
+            if it.error_prob <= error_prob
+            and it.confidence >= confidence
+            and (it.promise or "average") in (promise, _IMPLYING.get(promise))
         ]
-        return self.certificates[max(serving)[2]] if serving else None
+        return self.certificates[max(serving)[3]] if serving else None
+
+    def _doubt(
+        self, error_prob: float, certificate: Certificate | None
+    ) -> tuple[float, float]:
+        """The price at which queries are chosen, and the doubt at which to stop."""
+        beliefs = self.document.get("beliefs")
+        if beliefs is None:
+            raise OperatingPointError(
+                "promise belief needs the table of recalibrated beliefs, which this "
+                "file does not have yet; make it with icpe calibrate FILE --promise "
+                "belief."
+            )
+        if certificate is not None:
+            return beliefs["price"], certificate.price
+        served = [
+            (row["mean_cost"], row["doubt"])
+            for row in beliefs["rows"]
+            if row["lower_bound"] + error_prob >= 1.0
+        ]
+        if not served:
+            raise OperatingPointError(
+                f"No recalibrated belief of this explorer reaches {1 - error_prob:g}; "
+                "ask for a larger error_prob, or for the average."
+            )
+        return beliefs["price"], min(served)[1]
 
     def _calibrated_price(self, error_prob: float, max_queries: int | None) -> float:
         table = self.document["operating_table"]
@@ -329,6 +385,11 @@ class Model:
         return min(served, key=lambda row: (row["mean_cost"], row["price"]))["price"]
 
 
+_IMPLYING = {"average": "every-hypothesis"}
+"""A promise, and another that implies it."""
+_ROUNDING = 1e-6
+
+
 class Session:
     """One exported explorer on one problem, from the first query to the answer.
 
@@ -339,6 +400,8 @@ class Session:
         price: price of one unit of cost, in units of probability.
         max_queries: cap on the queries, beside a price or an error probability.
         confidence: the least confidence of a certificate that may serve error_prob.
+        promise: what error_prob is promised about: "average", "belief" or
+            "every-hypothesis".
         first_outcome: what the task reveals before any query; needed where the family
             reveals something.
         query_mask: which queries are allowed at first, where the family cannot tell.
@@ -362,6 +425,7 @@ class Session:
         price: float | None = None,
         max_queries: int | None = None,
         confidence: float = LEAST_CONFIDENCE,
+        promise: str = "average",
         first_outcome: Any = None,
         query_mask: Any = None,
         on_alarm: str = "go on",
@@ -373,7 +437,7 @@ class Session:
         self.model = model if isinstance(model, Model) else Model(model)
         self.spec = spec = self.model.spec
         self._point, self._certificate = self.model.serve(
-            error_prob, budget, price, max_queries, confidence
+            error_prob, budget, price, max_queries, confidence, promise
         )
         self._stops_on_alarm = on_alarm == "stop"
         self._turns = threading.Lock()
@@ -507,6 +571,14 @@ class Session:
         return None if self._watch is None else self._watch.alarm
 
     @property
+    def undecided(self) -> bool:
+        """Whether it stopped without the belief that was asked for, if one was."""
+        doubt = self._point.doubt
+        if not self.stopped or doubt is None:
+            return False
+        return not bool(self._posterior.max() >= 1.0 - doubt - _ROUNDING)
+
+    @property
     def operating_point(self) -> OperatingPoint:
         """The price or budget by which the request is served."""
         return self._point
@@ -577,13 +649,21 @@ class Session:
             reason = StopReason.BUDGET if is_budget else StopReason.HORIZON
         elif not allowed.any():
             reason = StopReason.NO_QUERY
-        elif reply["gain"][query] <= 0:
+        elif self._wants_to_stop(reply, query):
             reason = StopReason.EXPLORER
         elif self._stops_on_alarm and watch is not None and watch.alarm is not None:
             reason = StopReason.ALARM
         self._stop_reason, self._watch, self._lost = reason, watch, lost
         self._state, self._history, self._allowed = state, history, allowed
         self._query, self._posterior = query, np.exp(reply["log_posterior"])
+
+    def _wants_to_stop(self, reply: dict[str, np.ndarray], query: int) -> bool:
+        """By what the query is worth, or by the belief where that is promised."""
+        doubt = self._point.doubt
+        if doubt is None:
+            return bool(reply["gain"][query] <= 0)
+        least = np.log1p(-np.float32(doubt), dtype=np.float32)
+        return bool(doubt > 0 and reply["log_posterior"].max() >= least)
 
 
 # Reading what users tell; `icpe.deploy.reading` takes these from here.
@@ -723,6 +803,18 @@ def _as_array(value: Any) -> np.ndarray | None:
 
 
 # What is asked for, checked as `icpe.core.request` does.
+
+
+def _check_promise(promise: Any, error_prob: Any) -> None:
+    if promise not in PROMISES:
+        raise OperatingPointError(
+            f"promise must be one of {', '.join(PROMISES)}; got {promise!r}."
+        )
+    if promise != "average" and error_prob is None:
+        raise OperatingPointError(
+            f"promise {promise} is about error_prob, which is missing; give "
+            "it, or leave the promise out."
+        )
 
 
 def _check_request(asked: dict, max_queries: Any, confidence: Any) -> None:

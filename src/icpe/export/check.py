@@ -72,7 +72,7 @@ def _histories(spec: TaskSpec) -> Iterator[list[list[np.ndarray]]]:
     length = min(_STEPS, spec.horizon)
     for price in (0.01, 0.0):
         draw = np.random.default_rng(0 if price else 1)
-        queries = [-1, *draw.integers(spec.num_queries, size=length)]
+        queries = [-1, *draw.integers(spec.num_queries, size=length).tolist()]
         yield [
             [
                 np.array(query, np.int32),

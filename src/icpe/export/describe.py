@@ -16,6 +16,7 @@ from icpe.artifact import Artifact
 from icpe.artifact.certificate import Certificate
 from icpe.artifact.guard import Guard
 from icpe.core.family import parameters
+from icpe.core.request import Promise
 from icpe.core.simulate import reveals_something
 from icpe.explorers.neural.paper import PaperNets
 from icpe.export.step import Step
@@ -49,6 +50,7 @@ def description(artifact: Artifact, step: Step, name: str) -> dict[str, Any]:
         "objective": _objective(nets),
         "price_range": _price_range(nets),
         "operating_table": _table(artifact),
+        "beliefs": _beliefs(artifact),
         "certificates": [_shown(it) for it in _standing(artifact)],
         "guard": None if artifact.guard is None else _guard(artifact.guard),
         "state": [packed(array) for array in step.start],
@@ -91,6 +93,18 @@ def _table(artifact: Artifact) -> dict[str, Any] | None:
     return None if artifact.table is None else artifact.table.to_dict()
 
 
+def _beliefs(artifact: Artifact) -> dict[str, Any] | None:
+    """Doubts at which it may stop, with what was measured of them."""
+    table = artifact.belief_table
+    if table is None:
+        return None
+    rows = [
+        {"doubt": it.price, "lower_bound": it.lower_bound, "mean_cost": it.mean_cost}
+        for it in table.decided()
+    ]
+    return {"price": table.price, "rows": rows}
+
+
 def _standing(artifact: Artifact) -> list[Certificate]:
     """The certificates that hold for this explorer, those that are preferred last.
 
@@ -98,6 +112,7 @@ def _standing(artifact: Artifact) -> list[Certificate]:
     """
     records = [Certificate.from_dict(record) for record in artifact.certificates]
     weights, table = artifact.weights_hash, artifact.table_hash
+    beliefs = artifact.table_hash_for(Promise.BELIEF)
     standing = [
         it
         for it in records
@@ -106,6 +121,7 @@ def _standing(artifact: Artifact) -> list[Certificate]:
         and it.is_intact
         and it.weights == weights
         and (it.document is None or it.document == artifact.subject_hash)
+        and (it.promise != Promise.BELIEF or it.table == beliefs)
     ]
     return sorted(
         reversed(standing),

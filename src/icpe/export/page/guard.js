@@ -138,7 +138,7 @@ class SymbolLaw {
     this.chances(seen).forEach((chance, s) => {
       if (chance < 0.01) return;
       const number = this.symbols[s].map((x) => shown(x)).join(", ");
-      const label = spec.outcome_labels.find(([, value]) =>
+      const label = labelsOf(spec, seen.query).find(([, value]) =>
         value.every((x, i) => x === this.symbols[s][i]));
       named.push(label ? `${number} (${label[0]})` : number);
     });
@@ -319,6 +319,13 @@ class Watch {
     }
     return null;
   }
+}
+
+/** Words and outcomes of a query, where outcomes have names. */
+function labelsOf(spec, query) {
+  const words = spec.query_outcomes || [];
+  if (!words.length || query === null) return spec.outcome_labels;
+  return words[query].map((word, code) => [word, [code]]);
 }
 
 function nameOf(names, index) {

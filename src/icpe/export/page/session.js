@@ -37,9 +37,10 @@ class Model {
     if (this.document.objective !== null) return point;
     const serving = this.document.certificates
       .map((it, order) => ({ it, order }))
-      .filter(({ it }) => it.error_prob <= error_prob && it.confidence >= confidence)
+      .filter(({ it }) => it.promise !== "belief" && it.error_prob <= error_prob
+        && it.confidence >= confidence)
       .sort((a, b) => a.it.error_prob - b.it.error_prob
-        || a.it.confidence - b.it.confidence || a.order - b.order);
+        || (a.it.promise === null) - (b.it.promise === null) || a.it.confidence - b.it.confidence || a.order - b.order);
     if (serving.length) {
       const certificate = serving[serving.length - 1].it;
       return { ...point, price: certificate.price, certificate };
@@ -106,7 +107,7 @@ class Session {
       throw new Error(`query ${query} is not allowed now; those allowed are ${allowed}.`);
     }
     const outcome = this.read("outcome", told);
-    this.checkLabels(outcome, told);
+    this.checkLabels(query, outcome, told);
     const asked = query === this.next;
     const turn = await this.step(this.state, query, outcome, this.history.length + 1);
     if (this.watch !== null) this.watch.add(this.posterior, query, outcome);
@@ -130,15 +131,17 @@ class Session {
     return outcome;
   }
 
-  checkLabels(outcome, told) {
-    const labels = this.spec.outcome_labels;
+  checkLabels(query, outcome, told) {
+    const labels = labelsOf(this.spec, query);
     const fits = ([, value]) => value.every((x, i) => Math.fround(x) === outcome[i]);
     if (!labels.length || labels.some(fits)) return;
     const named = labels.map(([word, value]) => {
       const numbers = value.map((x) => shown(x)).join(", ");
       return `${value.length === 1 ? numbers : `[${numbers}]`} (${word})`;
     });
-    throw new Error(`outcome must be ${named.join(" or ")}; got ${told}.`);
+    const words = this.spec.query_outcomes || [];
+    const whose = words.length ? `${nameOf(this.spec.query_names, query)}: ` : "";
+    throw new Error(`${whose}outcome must be ${named.join(" or ")}; got ${told}.`);
   }
 
   step(state, query, outcome, position) {

@@ -82,7 +82,7 @@ class Page {
       else goals.push({ budget: objective.budget });
     } else {
       const certified = [...new Set(certificates
-        .filter((it) => it.confidence >= LEAST_CONFIDENCE).map((it) => it.error_prob))];
+        .filter((it) => it.promise !== "belief" && it.confidence >= LEAST_CONFIDENCE).map((it) => it.error_prob))];
       certified.sort((a, b) => a - b).forEach((error_prob) => goals.push({ error_prob, certified: true }));
       if (table !== null) {
         for (const error_prob of [0.01, 0.02, 0.05, 0.1, 0.2]) {
@@ -168,7 +168,7 @@ class Page {
   }
 
   pressed(event) {
-    const labels = this.spec.outcome_labels;
+    const labels = this.session ? labelsOf(this.spec, this.session.query) : [];
     const typing = ["INPUT", "SELECT"].includes(document.activeElement.tagName);
     if (!this.session || this.session.stopped || typing || event.ctrlKey || event.metaKey || event.altKey) return;
     const number = Number(event.key) - 1;
@@ -195,7 +195,7 @@ class Page {
       element("note").textContent = this.isPicture
         ? "Click the framed patch, or press Enter. Any other patch is taken as well, but was not asked for."
         : "";
-      if (spec.outcome_labels.length) this.offerWords(answers);
+      if (labelsOf(spec, session.query).length) this.offerWords(answers);
       else if (!this.isPicture) this.offerNumbers(answers);
     }
     if (this.picture) this.picture.show();
@@ -214,7 +214,7 @@ class Page {
 
   offerWords(answers) {
     answers.className = "words";
-    this.spec.outcome_labels.forEach(([word, value], i) => {
+    labelsOf(this.spec, this.session.query).forEach(([word, value], i) => {
       const button = make("button", word, { type: "button", "data-word": word });
       button.append(make("kbd", String(i + 1)));
       button.addEventListener("click", () => this.guarded(() => this.tell(this.session.query, value)));
@@ -263,15 +263,15 @@ class Page {
     const none = [make("li", "none yet")];
     element("history").replaceChildren(...(history.length ? history.map((answer) => {
       const name = nameOf(this.spec.query_names, answer.query);
-      const words = `${name}: ${this.described(answer.outcome)}`;
+      const words = `${name}: ${this.described(answer.outcome, answer.query)}`;
       return make("li", answer.asked ? words : `${words} (not asked for)`,
         answer.asked ? {} : { class: "unasked" });
     }) : none));
   }
 
-  described(outcome) {
+  described(outcome, query) {
     const values = Array.from(outcome);
-    const label = this.spec.outcome_labels.find(([, value]) =>
+    const label = labelsOf(this.spec, query).find(([, value]) =>
       value.every((x, i) => Math.fround(x) === values[i]));
     if (label) return label[0];
     if (this.spec.outcome_shape.length) {
