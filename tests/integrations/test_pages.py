@@ -25,6 +25,19 @@ def run(code: str, names: dict[str, Any]) -> None:
     exec(compile(code, "page", "exec"), names)
 
 
+def test_units(monkeypatch, capsys):
+    answers = iter([71.2, 73.4, 72.9, 69.8] * 50)
+    monkeypatch.setattr("builtins.input", lambda prompt="": str(next(answers)))
+    ask, check = blocks("units.md")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    run(ask, names)
+    told = capsys.readouterr().out
+    assert "Best: " in told and "certified: True" in told
+    run(check, names)
+    close = re.search(r"one of the two best: (\d+) of 20", capsys.readouterr().out)
+    assert close and int(close[1]) >= 16
+
+
 @pytest.fixture
 def hardly_trained(monkeypatch):
     monkeypatch.setattr(recipe, "_CPU", TINY)

