@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.artifact.guard import extremes
+from icpe.artifact.guard import Limits, extremes
 from icpe.core.episode import StopReason
 from icpe.deploy import Session
-from icpe.evaluate.guard import GuardStage, count_alarms, measure_guard
+from icpe.evaluate.guard import (
+    GuardStage,
+    count_alarms,
+    guard_problems,
+    measure_guard,
+)
 from icpe.families import BinarySearch, GaussianBandit
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import device_mesh
@@ -127,3 +132,25 @@ def test_a_guard_survives_its_file(family, tmp_path):
     assert again is not None and again.to_dict() == artifact.guard.to_dict()
     for name, array in artifact.guard.law.arrays().items():
         np.testing.assert_array_equal(again.law.arrays()[name], array)
+
+
+def test_the_record_of_a_guard_is_checked_by_playing_again():
+    artifact = guarded(SEARCH)
+    guard = artifact.guard
+    assert guard is not None
+    assert list(guard_problems(artifact, guard)) == []
+    assert list(guard_problems(artifact, guard, seed=9)) == []
+
+    def forged(**changes):
+        return dataclasses.replace(guard, record={**guard.record, **changes})
+
+    (problem,) = guard_problems(artifact, forged(upper_bound=1e-4))
+    assert "give the upper bound" in problem
+    hidden = forged(alarms=[a + 40 for a in guard.record["alarms"]])
+    assert any("played again" in it for it in guard_problems(artifact, hidden))
+    # Limits that every session exceeds.
+    loud = dataclasses.replace(guard, limits=Limits(-10.0, -100.0))
+    assert any("they raise" in it for it in guard_problems(artifact, loud))
+    assert any("contradict" in it for it in guard_problems(artifact, loud, seed=9))
+    (problem,) = guard_problems(artifact, dataclasses.replace(guard, record={}))
+    assert "lacks" in problem
