@@ -12,6 +12,7 @@ from icpe.core.errors import (
     UnsupportedError,
 )
 from icpe.evaluate import evaluate, held_out
+from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.certify import certify
 from icpe.evaluate.held_out import attempt_level, best_error_prob
 from icpe.evaluate.verify import verify
@@ -127,6 +128,11 @@ def test_evaluations_are_about_the_held_out_rows(artifact):
     (report,) = evaluate({"it": artifact}, artifact.family, budget=2, episodes=5000)
     assert report.episodes == 80
     assert report.accuracy == certify(artifact, budget=2).bound_successes / 80
+
+
+def test_thresholds_are_not_measured_on_cases_drawn_from_rows(artifact):
+    with pytest.raises(UnsupportedError, match="would flatter it"):
+        calibrate(artifact)
 
 
 def test_without_such_rows_nothing_is_claimed():

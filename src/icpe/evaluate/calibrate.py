@@ -12,7 +12,7 @@ from icpe.artifact.operating_table import OperatingRow, OperatingTable
 from icpe.artifact.saved_rule import SavedRule
 from icpe.core.arrays import PRNGKey
 from icpe.core.checks import check_num_episodes
-from icpe.core.errors import OperatingPointError
+from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.core.request import OperatingPoint, Regime
 from icpe.evaluate.metrics import Tally
@@ -50,6 +50,12 @@ def calibrate(
         UnsupportedError: the explorer serves one request alone.
     """
     check_num_episodes("episodes", episodes)
+    if artifact.family.held_out_cases() is not None:
+        raise UnsupportedError(
+            "This explorer was made of a table, and its operating table was measured "
+            "then, on rows that were left out; cases drawn from the rows would flatter "
+            "it, so make it again with icpe train-table."
+        )
     horizon = artifact.family.spec.horizon
     for cap in max_queries:
         if not 1 <= cap <= horizon:
