@@ -116,6 +116,16 @@ def test_a_finished_session_names_its_answer(page):
     assert f'class="big-answer">{name}<' in ended
     assert "the budget of queries was used up" in ended
     assert "promises no accuracy" in ended
+    for suffix, kind, found in (
+        ("html", "text/html", name),
+        ("csv", "text/csv", "told"),
+    ):
+        report = page.get(f"{path}/report.{suffix}")
+        assert report.headers["content-type"].startswith(kind)
+        assert "attachment" in report.headers["content-disposition"]
+        assert found in report.text
+    assert page.get(f"{path}/report.json").json()["result"]
+    assert page.get(f"{path}/report.exe").status_code == 404
     closed = send(page, path, ended, "close").text
     assert f"{path}/tell" not in closed and f"{path}/undo" not in closed
 

@@ -1,7 +1,8 @@
 """One session in the browser: look, answer, skip, undo, close, download."""
 
+import json
 import secrets
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import RedirectResponse, Response
@@ -11,6 +12,8 @@ from icpe.core.simulate import reveals_something
 from icpe.deploy.engine import Change, Steps
 from icpe.deploy.events import Kind
 from icpe.deploy.repeats import Repeatable
+from icpe.deploy.report import answers_csv, session_report
+from icpe.deploy.report_html import report_page
 from icpe.service.drawings import words
 from icpe.service.drawings.findings import findings
 from icpe.service.drawings.fitting import view_of
@@ -25,6 +28,7 @@ from icpe.service.drawings.weighing import (
 from icpe.service.page.errors import PageRoute
 from icpe.service.page.forms import Form, read_form
 from icpe.service.page.outcomes import entry_of, read_entry
+from icpe.service.page.rendering import HEADERS
 from icpe.service.page.routes import shown
 from icpe.service.page.timeline import scene_of
 from icpe.service.page.visitors import Visitor, check_form, visitor
@@ -42,6 +46,20 @@ async def look(
 ) -> Response:
     """A session now, or after `at` answers; `query` chooses what to answer."""
     return await _session_page(request, who, id, at, query)
+
+
+@router.get("/{id}/report.{suffix}")
+async def report(
+    request: Request, who: Who, id: Id, suffix: Literal["html", "json", "csv"]
+) -> Response:
+    """The report of a session for people or programs, or its answers as a table."""
+    sessions = request.app.state.service.sessions
+    entry: Entry = await sessions.read(id)
+    make, kind = _FILES[suffix]
+    text = await sessions.blocking(make, entry)
+    name = f'attachment; filename="session-{id}.{suffix}"'
+    headers = HEADERS | {"Content-Disposition": name}
+    return Response(text, headers=headers, media_type=kind)
 
 
 @router.post("/{id}/tell")
@@ -160,6 +178,17 @@ async def _session_page(
         token=secrets.token_urlsafe(16),
         **drawn,
     )
+
+
+def _report(entry: Entry) -> dict[str, Any]:
+    return session_report(entry.id, entry.engine, entry.events)
+
+
+_FILES = {
+    "html": (lambda entry: report_page(_report(entry)), "text/html"),
+    "json": (lambda entry: json.dumps(_report(entry)), "application/json"),
+    "csv": (lambda entry: answers_csv(entry.engine, entry.events), "text/csv"),
+}
 
 
 def _drawn(scene: Scene) -> dict[str, Any]:
