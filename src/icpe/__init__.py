@@ -77,14 +77,24 @@ _HOMES = {
 
 
 _MODULES = (
+    "artifact",
     "core",
+    "deploy",
     "evaluate",
     "explorers",
     "export",
     "families",
+    "integrations",
+    "learn",
+    "nets",
+    "play",
     "portable",
+    "service",
+    "sklearn",
+    "studies",
     "testing",
     "theory",
+    "workflow",
     "zoo",
 )
 

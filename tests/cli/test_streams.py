@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from icpe.cli.main import main
-from icpe.cli.streams import prepare_streams
+from icpe.cli.streams import prepare_streams, styled
 from icpe.cli.terminal import bar, output, printable
 
 
@@ -104,3 +104,20 @@ def test_too_many_episodes_are_refused(icpe, words, number):
     called = icpe(f"{words} --episodes {number}")
     assert called.status == 2, called.err
     assert f"pisodes must be at most 2147483647; got {number}." in called.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_colors_are_for_terminals_that_have_them(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert styled("icpe:", "error", Terminal()) == "\x1b[1;31micpe:\x1b[0m"
+    assert styled("icpe:", "error", io.StringIO()) == "icpe:"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert styled("icpe:", "error", Terminal()) == "icpe:"
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert styled("icpe:", "error", Terminal()) == "icpe:"

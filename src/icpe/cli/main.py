@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Sequence
 
 from icpe.cli.anywhere import take_anywhere
-from icpe.cli.streams import forget_output, prepare_streams
+from icpe.cli.streams import forget_output, prepare_streams, styled
 from icpe.core import signals
 from icpe.core.errors import IcpeError, UnknownNameError, WriteError, suggesting
 
@@ -131,7 +131,8 @@ def _dispatch(words: list[str]) -> int:
                 return module.run(args)
             if hasattr(module, "more_help"):
                 module.more_help(rest)
-            print("examples:", *getattr(module, "EXAMPLES", ()), sep="\n  ")
+            examples = getattr(module, "EXAMPLES", ())
+            print(_colored("examples:"), *examples, sep="\n  ")
             return 0
         case ["__complete", *rest]:
             from icpe.cli.candidates import candidates
@@ -155,17 +156,20 @@ def module_of(command: str) -> str:
 
 def _overview() -> str:
     width = max(map(len, COMMANDS))
-    rows = {name: f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()}
+    rows = {
+        name: f"  {_colored(name.ljust(width), 'name')}  {summary}"
+        for name, summary in COMMANDS.items()
+    }
     return "\n".join(
         [
             "icpe learns to ask the right questions.",
             "",
-            "usage: icpe COMMAND [OPTIONS]",
+            f"{_colored('usage:')} icpe COMMAND [OPTIONS]",
             "",
-            "commands:",
+            _colored("commands:"),
             *(row for name, row in rows.items() if name not in APART),
             "",
-            "of the paper, for developers and for shells:",
+            _colored("of the paper, for developers and for shells:"),
             *(rows[name] for name in APART),
             "",
             "icpe COMMAND --help describes one; icpe --version prints the version.",
@@ -174,6 +178,10 @@ def _overview() -> str:
             "says which folder holds mnist/, and --debug the traceback of an error.",
         ]
     )
+
+
+def _colored(text: str, style: str = "heading") -> str:
+    return styled(text, style, sys.stdout)
 
 
 def _explain(error: Exception, sentence: str, status: int, debug: bool) -> int:
@@ -187,7 +195,8 @@ def _complain(sentence: str) -> None:
     """Says it on standard error, as far as there is one."""
     plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in sentence)
     with contextlib.suppress(OSError, ValueError):
-        print(f"icpe: {plain}", file=sys.stderr, flush=True)
+        name = styled("icpe:", "error", sys.stderr)
+        print(f"{name} {plain}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import codecs
 import contextlib
 import os
 import sys
+from typing import Any
 
 _PLAIN = {
     **dict.fromkeys("█▉▊▋", "#"),
@@ -50,6 +51,23 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError):
             stream.reconfigure(errors=_NAME)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+_STYLES = {"heading": "1;32", "name": "1;36", "error": "1;31"}
+
+
+def styled(text: str, style: str, stream: Any) -> str:
+    """Text in the colors that people know, where the stream is a terminal with colors.
+
+    Args:
+        text: what is written.
+        style: heading, name or error.
+        stream: where it is written.
+    """
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if plain or not stream.isatty():
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

@@ -1,1 +1,8 @@
 """The vocabulary and the contracts that every other layer speaks."""
+
+from typing import TYPE_CHECKING
+
+from icpe.core.lazy import submodules_of
+
+if not TYPE_CHECKING:
+    __getattr__ = submodules_of(__name__)

@@ -1,1 +1,8 @@
 """Exact quantities: arrays in, arrays out."""
+
+from typing import TYPE_CHECKING
+
+from icpe.core.lazy import submodules_of
+
+if not TYPE_CHECKING:
+    __getattr__ = submodules_of(__name__)
