@@ -40,6 +40,8 @@ CASES = {
     "group-testing": ({"num_items": 6, "num_pools": 16, "horizon": 12}, 4),
     "battleship": ({"size": 4}, 4),
     "likelihoods": ({}, 2),
+    "network": ({}, 2),
+    "item-bank": ({}, 4),
     "source-on-a-line": ({"num_cells": 12, "reach": 2.0, "horizon": 12}, 4),
     "patches": ({"images": "drawn-digits", "patch_size": 10, "horizon": 4}, 3),
 }

@@ -82,7 +82,7 @@ def check_family(
     if not name:
         raise InvalidParameterError(
             "FAMILY is missing; give the name of one (`icpe tasks` lists them), "
-            "FILE.py:CLASS, or data of your own by --likelihoods FILE."
+            "FILE.py:CLASS, or data of your own by --likelihoods, --network or --items."
         )
     if names_file(name):
         return

@@ -47,6 +47,21 @@ class Source:
 
     likelihoods: Annotated[Path | None, _optional("FILE")] = None
     """CSV of hypothesis, query, outcome and probability."""
+    network: Annotated[Path | None, _optional("FILE")] = None
+    """A Bayesian network, such as net.bif."""
+    target: Annotated[str | None, _optional("NAME")] = None
+    """With --network: the variable whose state is the answer."""
+    queries: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")
+    ] = ()
+    """With --network: the variables that can be looked at; all others if left out."""
+    items: Annotated[Path | None, _optional("FILE")] = None
+    """CSV of test items: item, a, b or b1, b2, .., c."""
+    cuts: Annotated[
+        tuple[float, ...],
+        tyro.conf.arg(metavar="CUT [CUT ...]", help_behavior_hint=""),
+    ] = ()
+    """With --items: the abilities that divide the bands."""
     costs: Annotated[Path | None, _optional("FILE")] = None
     """CSV of query and cost, for families from data."""
 

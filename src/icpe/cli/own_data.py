@@ -7,10 +7,27 @@ from typing import Any
 from icpe.cli.options import Source
 from icpe.cli.values import convert
 from icpe.core.errors import InvalidParameterError, UnknownNameError, did_you_mean
-from icpe.families import AbstractTaskFamily, from_likelihoods
+from icpe.families import (
+    AbstractTaskFamily,
+    from_item_bank,
+    from_likelihoods,
+    from_network,
+)
 
-_SETTINGS = {"once": bool, "horizon": int}
+_SETTINGS = {
+    "once": bool,
+    "horizon": int,
+    "max_items": int,
+    "mean": float,
+    "deviation": float,
+}
 """What may be said of a family from data by --family.x."""
+_NEEDS = {
+    "target": "network",
+    "queries": "network",
+    "cuts": "items",
+    "costs": "likelihoods",
+}
 
 
 def family_from(source: Source, settings: Mapping[str, str]) -> AbstractTaskFamily:
@@ -21,9 +38,41 @@ def family_from(source: Source, settings: Mapping[str, str]) -> AbstractTaskFami
         DataError: data that cannot be.
         UnknownNameError: a setting that such a family does not have.
     """
-    if source.likelihoods is None:
+    kinds = ("likelihoods", "network", "items")
+    given = [kind for kind in kinds if getattr(source, kind) is not None]
+    if len(given) > 1:
         raise InvalidParameterError(
-            f"{source.option} goes with --likelihoods FILE; give that too."
+            f"--{given[0]} and --{given[1]} are two families; leave one out."
+        )
+    for option, needed in _NEEDS.items():
+        stray = needed not in given and (option != "costs" or not given)
+        if getattr(source, option) and stray:
+            raise InvalidParameterError(
+                f"--{option} goes with --{needed} FILE; give that too."
+            )
+    if source.network is not None:
+        if source.target is None:
+            raise InvalidParameterError(
+                "--target is missing: the variable of the network whose state is the "
+                "answer."
+            )
+        return from_network(
+            source.network,
+            source.target,
+            source.queries or None,
+            source.costs,
+            **_read(from_network, settings),
+        )
+    if source.items is not None:
+        if not source.cuts:
+            raise InvalidParameterError(
+                "--cuts is missing: the abilities that divide the bands."
+            )
+        return from_item_bank(
+            source.items,
+            source.cuts,
+            costs=source.costs,
+            **_read(from_item_bank, settings),
         )
     return from_likelihoods(
         source.likelihoods, costs=source.costs, **_read(from_likelihoods, settings)

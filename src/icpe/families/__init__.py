@@ -21,11 +21,15 @@ from icpe.families.feedback_graph import FeedbackGraph as FeedbackGraph
 from icpe.families.finite import AbstractFiniteFamily as AbstractFiniteFamily
 from icpe.families.gaussian_bandit import GaussianBandit as GaussianBandit
 from icpe.families.group_testing import GroupTesting as GroupTesting
+from icpe.families.item_bank import ItemBank as ItemBank
+from icpe.families.item_bank import from_item_bank as from_item_bank
 from icpe.families.likelihoods import Likelihoods as Likelihoods
 from icpe.families.likelihoods import from_likelihoods as from_likelihoods
 from icpe.families.magic_action import MagicAction as MagicAction
 from icpe.families.magic_chain import MagicChain as MagicChain
 from icpe.families.magic_room import MagicRoom as MagicRoom
+from icpe.families.network import Network as Network
+from icpe.families.network import from_network as from_network
 from icpe.families.noisy_binary_search import NoisyBinarySearch as NoisyBinarySearch
 from icpe.families.patches.drawn_digits import (
     drawn_digits_source as _drawn_digits_source,
@@ -62,6 +66,8 @@ register("group-testing", GroupTesting)
 register("source-on-a-line", SourceOnALine)
 register("battleship", Battleship)
 register("likelihoods", Likelihoods)
+register("network", Network)
+register("item-bank", ItemBank)
 register("table", CaseTable)
 register_images("mnist", _mnist_source)
 register_images("drawn-digits", _drawn_digits_source)

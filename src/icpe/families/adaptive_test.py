@@ -8,12 +8,11 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Float
-from scipy.special import expit, log_ndtr, ndtri
+from scipy.special import ndtri
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.checks import check_at_least, check_seed
 from icpe.core.family import (
-    AbstractTaskFamily,
     QueryAxis,
     StepResult,
     parameter,
@@ -21,12 +20,8 @@ from icpe.core.family import (
     plain_step,
 )
 from icpe.core.spec import TaskSpec
-from icpe.families.finite import FiniteModelBelief
-from icpe.theory.finite_model import finite_model
-
-_NUM_NODES = 181
-_WIDEST = 4.5
-"""Abilities beyond this many standard deviations are left out of the quadrature."""
+from icpe.families.item_test import AbstractItemTest
+from icpe.theory.item_response import Items, Quadrature, quadrature
 
 
 class Bank(NamedTuple):
@@ -36,7 +31,7 @@ class Bank(NamedTuple):
     difficulty: Float[np.ndarray, "items"]
 
 
-class AdaptiveTest(AbstractTaskFamily):
+class AdaptiveTest(AbstractItemTest):
     """Items of known difficulty; in which of several bands is the ability?
 
     The ability is standard normal, and cut points divide it into bands of equal
@@ -102,11 +97,15 @@ class AdaptiveTest(AbstractTaskFamily):
         cuts = jnp.asarray(self.cuts, jnp.float32)
         return jnp.sum(task > cuts, dtype=jnp.int32)
 
-    def exact_belief(self) -> FiniteModelBelief:
-        """By quadrature over the ability."""
-        return FiniteModelBelief(
-            finite_model(*_grid(self.num_items, self.num_bands, self.draw))
-        )
+    def items(self) -> Items:
+        slope, place = self.bank
+        return Items(slope, place[:, None], np.zeros_like(slope))
+
+    def cut_scores(self) -> Float[np.ndarray, "cuts"]:
+        return self.cuts
+
+    def quadrature(self) -> Quadrature:
+        return quadrature(self.cuts, 0.0, 1.0)
 
     def query_axis(self) -> QueryAxis:
         return QueryAxis("difficulty", tuple(self.bank.difficulty.tolist()))
@@ -124,18 +123,3 @@ def _bank(num_items: int, draw: int) -> Bank:
         discrimination=np.exp(0.3 * random.standard_normal(num_items)),
         difficulty=random.standard_normal(num_items),
     )
-
-
-@ft.lru_cache
-def _grid(num_items: int, num_bands: int, draw: int):
-    """Abilities in cells: their probabilities, likelihoods and bands."""
-    family = AdaptiveTest(num_items=num_items, num_bands=num_bands, draw=draw)
-    inner = np.linspace(-_WIDEST, _WIDEST, _NUM_NODES + 1)[1:-1]
-    edges = np.sort(np.concatenate([[-_WIDEST], inner, family.cuts, [_WIDEST]]))
-    nodes = (edges[1:] + edges[:-1]) / 2
-    log_mass = np.log(np.diff(np.exp(log_ndtr(edges))) + 1e-300)
-    slope, place = family.bank
-    right = expit(slope * (nodes[:, None] - place))
-    mass = np.exp(log_mass - np.logaddexp.reduce(log_mass))
-    bands = (nodes[:, None] > family.cuts).sum(axis=1)
-    return mass, np.stack([1 - right, right], axis=-1), bands

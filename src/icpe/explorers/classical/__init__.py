@@ -1,6 +1,12 @@
 """Classical methods: most of them know no prior, only the law of rewards."""
 
 from icpe.explorers.classical import served
+from icpe.explorers.classical.adaptive_tests import (
+    make_curtailed_sprt,
+    make_fixed_form,
+    make_maximum_information,
+    make_sprt,
+)
 from icpe.explorers.classical.eb_tc import make_eb_tc
 from icpe.explorers.classical.exp3g import make_exp3g
 from icpe.explorers.classical.feedback_track_and_stop import (
@@ -213,4 +219,43 @@ register_explorer(
         "Bayesian regret of order sqrt(K ln(K) t); none for identification",
         serves=_BUDGET,
     ),
+)
+register_explorer(
+    "maximum-information",
+    make_maximum_information,
+    served.has_items,
+    "the item of largest Fisher information at the estimated ability, or at a cut",
+    About(
+        "Lord 1980, Applications of item response theory to practical testing problems",
+        "errs with probability at most delta on average over the prior",
+    ),
+)
+register_explorer(
+    "sprt",
+    make_sprt,
+    served.has_items,
+    "likelihood ratios at every cut score, items of largest information at the nearest",
+    About(
+        "Wald 1947, Sequential analysis; Spray and Reckase 1996, Comparison of SPRT "
+        "and sequential Bayes procedures for classifying examinees",
+        "about delta for abilities at the ends of the indifference region",
+    ),
+)
+register_explorer(
+    "curtailed-sprt",
+    make_curtailed_sprt,
+    served.has_items,
+    "the same, ended where the rest of the test will hardly change the outcome",
+    About(
+        "Finkelman 2008, On using stochastic curtailment to shorten the SPRT in "
+        "sequential mastery testing",
+        "none beyond that of the SPRT; the rest of the test is approximated",
+    ),
+)
+register_explorer(
+    "fixed-form",
+    make_fixed_form,
+    served.has_items,
+    "the same items in the same order for everybody, stopped by the posterior",
+    About("the classical test", "errs with probability at most delta on average"),
 )

@@ -11,6 +11,7 @@ from icpe.families.bandit.arms import (
 )
 from icpe.families.bandit.family import AbstractBandit
 from icpe.families.finite import AbstractFiniteFamily
+from icpe.families.item_test import AbstractItemTest
 
 
 def known_arms(family: AbstractTaskFamily) -> AbstractArms | None:
@@ -52,6 +53,11 @@ def pays_for_itself(family: AbstractTaskFamily) -> bool:
 def is_finite(family: AbstractTaskFamily) -> bool:
     """Whether the family is a finite model."""
     return isinstance(family, AbstractFiniteFamily)
+
+
+def has_items(family: AbstractTaskFamily) -> bool:
+    """Whether the family is a test of items with a known response model."""
+    return isinstance(family, AbstractItemTest)
 
 
 def arms_of(family: AbstractTaskFamily) -> AbstractArms:
