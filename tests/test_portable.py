@@ -225,6 +225,11 @@ def test_the_normal_law_without_scipy():
     )
 
 
+def test_scores_beyond_all_measure_are_the_largest():
+    logs = -np.geomspace(1e4, 1e12, 20)
+    np.testing.assert_array_less(portable._normal_score(logs), -portable._LARGEST)
+
+
 def test_a_damaged_model_is_refused(tmp_path):
     path = tmp_path / "explorer.onnx"
     from icpe.export import export_onnx

@@ -1116,7 +1116,8 @@ def _normal_score(log_probability: np.ndarray) -> np.ndarray:
 
     The function is concave, so that steps from the left never go too far.
     """
-    wanted = np.minimum(log_probability, math.log(0.5))
+    # Farther than `_LARGEST` standard deviations is no stranger.
+    wanted = np.clip(log_probability, -0.6 * _LARGEST**2, math.log(0.5))
     score = -np.sqrt(-2.0 * wanted)
     for _ in range(60):
         log = _log_normal(score)

@@ -71,7 +71,7 @@ function logNormal(x) {
 
 /** The inverse of `logNormal` up to one half, by Newton's method from the left. */
 function normalScore(log) {
-  const wanted = Math.min(log, Math.log(0.5));
+  const wanted = Math.min(Math.max(log, -0.6 * LARGEST ** 2), Math.log(0.5));
   let score = -Math.sqrt(-2 * wanted);
   for (let n = 0; n < 60; n++) {
     const found = logNormal(score);
