@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ from fastapi.testclient import TestClient
 
 import icpe
 from icpe.cli.main import main
+from icpe.deploy.events import Kind
 from icpe.deploy.memory import MemoryStorage
+from icpe.deploy.storage import open_storage
 from icpe.service.app import create_app
 from icpe.service.settings import Settings
 from icpe.service.tokens import create_token
@@ -64,6 +68,50 @@ def test_the_client_of_the_page_on_serving_runs(monkeypatch, capsys):
         names = {"TOKEN": token, "measure": lambda query: 1.0 * (query == 2)}
         exec(compile(block, "serving.md", "exec"), names)
     assert re.match(r"2 (True|False) [0-9a-f]{32}", capsys.readouterr().out)
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("at_once", ["1", "2"])
+def test_the_laboratory_survives_a_pulled_plug(tmp_path, at_once):
+    [code] = blocks("tutorials/laboratory.md")
+    told: list[str] = []
+    for life in range(20):
+        seeded = f"import random\nrandom.seed({life + 2})\n{code}"
+        (tmp_path / "lab.py").write_text(seeded)
+        process = subprocess.Popen(
+            [sys.executable, "lab.py", at_once],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if life < 2 and len(lines) == 2:  # twice in the middle
+                process.kill()
+                break
+        process.stdout.close()
+        status = process.wait(60)
+        told += [line for line in lines if line.startswith("setting")]
+        if status == 0:
+            break
+    assert status == 0 and life >= 1
+    assert f"best: setting 2, certified: {at_once == '1'}" in lines[-2]
+    lost = "because: None" if at_once == "1" else "was asked for while"
+    assert lost in lines[-1]
+    storage = open_storage(f"sqlite:///{tmp_path}/lab.db")
+    kept = [
+        round(10 * event.body["outcome"][0] + 70, 1)
+        for event in storage.read(f"yield-{at_once}")
+        if event.kind is Kind.TOLD
+    ]
+    storage.close()
+    printed = [float(line.split()[2]) for line in told]
+    # One more may have been kept and not printed before the plug was pulled.
+    assert len(set(kept) - set(printed)) <= 2
+    for value in printed:
+        assert any(abs(value - it) < 0.06 for it in kept)
 
 
 def test_every_route_is_on_the_page():

@@ -40,6 +40,7 @@ class TogetherSteps:
     """
 
     def __init__(self, explorer: AbstractExplorer, spec: TaskSpec, regime: Regime):
+        self.explorer = explorer
         self._arrays, static = eqx.partition(explorer, eqx.is_array)
 
         def run(arrays, number, points, keys, turns: Turn, told) -> Turn:

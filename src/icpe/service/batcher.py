@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from icpe.deploy.engine import Advance, Call, Engine, Result, Steps
 from icpe.play.together import CAPACITIES, Step, TogetherSteps
 
-_MOST = CAPACITIES[-1]
+_MOST, _MOST_PROGRAMS = CAPACITIES[-1], 64
 
 
 class _Job(NamedTuple):
@@ -95,6 +95,8 @@ class Batcher:
         live = group[0].engine.live
         if key not in self._together:
             regime = live.operating_point.regime
+            if len(self._together) >= _MOST_PROGRAMS:
+                self._together.clear()
             program = TogetherSteps(live.explorer, live.spec, regime)
             self._together[key] = program
         try:
@@ -109,7 +111,10 @@ class Batcher:
 
 
 def _group(job: _Job) -> Any:
-    """Calls with the same key can be run together; None if alone."""
+    """Calls with the same key can be run together; None if alone.
+
+    Programs hold on to their explorer, so its id is that of no other.
+    """
     if not isinstance(job.call, Advance):
         return None
     live = job.engine.live
