@@ -4,12 +4,17 @@ import importlib.metadata
 import sys
 from pathlib import Path
 
+from pygments.lexers.special import TextLexer
+from sphinx.highlighting import lexers
+
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "icpe"
 author = "The icpe developers"
 copyright = "2026, the icpe developers"
 release = version = importlib.metadata.version("icpe")
+
+lexers["csv"] = TextLexer()
 
 extensions = [
     "myst_nb",
@@ -31,7 +36,9 @@ html_theme_options = {"navigation_with_keys": True}
 html_copy_source = False
 html_show_sourcelink = False
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_lexers["csv"] = TextLexer()
+
+extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_timeout = 600

@@ -10,7 +10,8 @@ import re
 from typing import Any
 
 _INTO_REPOSITORY = re.compile(
-    r"\[(?P<words>[^\]]+)\]\((?:\.\./)+(?:src/|benchmarks/|tests/|[A-Z]{4,})[^)]*\)"
+    r"\[(?P<words>[^\]]+)\]"
+    r"\((?:(?:\.\./)+(?:src/|benchmarks/|tests/|[A-Z]{4,})[^)]*|schemas/?[^)]*)\)"
 )
 _PLACE = re.compile(r'^<a id="(?P<name>[^"]+)"></a>$', re.MULTILINE)
 _CONTENTS = "\n\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"

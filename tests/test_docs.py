@@ -1,0 +1,91 @@
+"""What pages tell readers to type is understood, and what they link to is there."""
+
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import icpe
+from icpe.cli.anywhere import split_anywhere
+from icpe.cli.main import COMMANDS
+from icpe.cli.parsing import parse
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    path
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+    if "_build" not in path.parts and path.name != "commands.md"
+)
+_FENCE = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"^(?:\$ )?icpe (?P<words>[^\n]+)$", re.MULTILINE)
+_IS_PATTERN = re.compile(r"[\[|<]|\.\.(?!/)|\(--|\s{3,}")
+"""Lines of usage and tables of commands, which nobody types."""
+
+
+def commands_of(page: Path) -> list[str]:
+    """All commands in the blocks of a page, comments and continued lines resolved."""
+    text = page.read_text(encoding="utf-8")
+    blocks = "\n".join(_FENCE.findall(text)).replace("\\\n", " ")
+    found = (it["words"].split("  #")[0].strip() for it in _COMMAND.finditer(blocks))
+    return [it for it in found if not _IS_PATTERN.search(it)]
+
+
+TYPED = [
+    pytest.param(command, id=f"{page.relative_to(ROOT)}: {command}")
+    for page in PAGES
+    for command in dict.fromkeys(commands_of(page))
+]
+
+
+def test_the_reference_names_everything_public():
+    reference = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    missing = [
+        name
+        for name in icpe._HOMES
+        if not re.search(rf":: icpe\.{name}$", reference, re.MULTILINE)
+    ]
+    assert missing == []
+
+
+def test_commands_are_found():
+    assert len(TYPED) > 60
+
+
+@pytest.mark.parametrize("command", TYPED)
+def test_a_command_is_understood(command):
+    words, _ = split_anywhere(shlex.split(command))
+    if words[0].startswith("--"):
+        return
+    assert words[0] in COMMANDS
+    module = importlib.import_module(f"icpe.cli.{words[0].replace('-', '_')}")
+    assert parse(module.Args, words[1:], prog=f"icpe {words[0]}") is not None or (
+        "--help" in words
+    )
+
+
+@pytest.mark.parametrize(
+    "page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES]
+)
+def test_every_link_leads_somewhere(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        target, _, place = link.partition("#")
+        if "://" in link or not target:
+            continue
+        there = (page.parent / target).resolve()
+        assert there.exists(), link
+        if place and there.suffix == ".md":
+            assert place in places_of(there), link
+
+
+def places_of(page: Path) -> set[str]:
+    """The names that a page's headings and marks can be linked by."""
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    slugs = {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+        for heading in headings
+    }
+    return slugs | set(re.findall(r'<a id="([^"]+)">', text))
