@@ -873,8 +873,8 @@ class Guard:
     """The law of answers and the limits of what may come; from a model's document."""
 
     def __init__(self, document: dict[str, Any]):
-        self.one = document["limits"]["one"]
-        self.together = document["limits"]["together"]
+        self.one = document["limits"]["one"] + 1e-4  # for rounding, as in sessions
+        self.together = document["limits"]["together"] + 1e-4
         arrays = {name: _array(packed) for name, packed in document["arrays"].items()}
         self.law = SymbolLaw(arrays) if "symbols" in arrays else NumberLaw(arrays)
 

@@ -21,6 +21,10 @@ from scipy.special import logsumexp
 from icpe.artifact.outcome_law import AbstractOutcomeLaw, Seen, law_of
 from icpe.core.spec import TaskSpec
 
+ROUNDING = 1e-4
+"""By which a session may differ from the batches in which limits were measured; where
+outcomes are few, a limit is the very surprise of one of them."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
@@ -115,7 +119,7 @@ class Watch:
     def _alarm(self, seen: Seen, one: float, odds) -> str | None:
         limits, law = self.guard.limits, self.guard.law
         number = self.number + 1
-        if one - np.log(number) > limits.one:
+        if one - np.log(number) > limits.one + ROUNDING:
             shown = ", ".join(f"{x:.4g}" for x in seen.outcome[0])
             asked = self.spec.query_name(int(seen.query[0]))
             return (
@@ -123,7 +127,7 @@ class Watch:
                 f"{law.expects(seen, self.spec)}; are the units and the order of "
                 "answers right?"
             )
-        if _together(odds[None])[0] > limits.together:
+        if _together(odds[None])[0] > limits.together + ROUNDING:
             better = int(odds.max(axis=1).argmax())
             return (
                 f"{number} answers together {law.others[better]}; are the "

@@ -304,14 +304,14 @@ class Watch {
   }
 
   judged(seen, found) {
-    if (found - Math.log(this.number) > this.limits.one) {
+    if (found - Math.log(this.number) > this.limits.one + 1e-4) {
       const numbers = seen.outcome.map((x) => shown(x, 4)).join(", ");
       const asked = nameOf(this.spec.query_names, seen.query);
       return `${numbers} came for query ${asked}, where this family expects `
         + `${this.law.expects(seen, this.spec)}; are the units and the order of answers right?`;
     }
     const all = this.odds.flat();
-    if (logSumExp(all) - Math.log(all.length) > this.limits.together) {
+    if (logSumExp(all) - Math.log(all.length) > this.limits.together + 1e-4) {
       const best = this.odds.map((row) => Math.max(...row));
       const better = this.law.others[best.indexOf(Math.max(...best))];
       return `${this.number} answers together ${better}; are the units, the noise and the `
