@@ -90,7 +90,7 @@ def wait_for_answers(tab, number):
 def finding_of(question):
     """The key for what a patient with influenza answers."""
     present = ("fever", "sudden onset", "sore throat")
-    return "2" if question.startswith(present) else "1"
+    return "2" if question.lower().startswith(present) else "1"
 
 
 def test_a_diagnosis_by_keyboard_alone_goes_on_after_a_kill(tab, service):
