@@ -207,15 +207,16 @@ def from_gymnasium(
     try:
         facts = _facts(env, lanes, name, num_hypotheses, num_queries, horizon)
         world = HostWorld(lambda: lanes, name, facts["num_queries"], 2**31)
-        seeds = np.arange(1, 2)
+        seeds = np.arange(16)
         world.hypotheses(seeds)
-        outcome, _, _ = world.look(seeds, np.zeros((1, 1)), np.zeros(1, np.int32))
+        outcome, _, _ = world.look(seeds, np.zeros((16, 1)), np.zeros(16, np.int32))
     finally:
         lanes.close()
     family = HostFamily(
         environment=name,
         options=json.dumps(options, sort_keys=True),
         outcome_size=outcome.shape[-1],
+        reveals=bool(np.any(outcome)),
         costs=tuple(map(float, costs)),
         queries_alike=queries_alike,
         **facts,
