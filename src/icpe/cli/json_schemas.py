@@ -76,12 +76,17 @@ def schemas() -> dict[str, Schema]:
 
 
 def _record(record: type, **known: Schema) -> Schema:
-    """A dataclass as an object with its fields."""
+    """A dataclass as an object with its fields.
+
+    Fields that are None if nothing is said may be left out, as older records do.
+    """
     hints = typing.get_type_hints(record)
     fields = dataclasses.fields(typing.cast(Any, record))
-    return _object(
+    schema = _object(
         **{it.name: known.get(it.name) or _of(hints[it.name]) for it in fields}
     )
+    schema["required"] = [it.name for it in fields if it.default is not None]
+    return schema
 
 
 def _of(hint: Any) -> Schema:
