@@ -60,7 +60,7 @@ def test_it_is_trained_and_used_without_registration(icpe, folder, hardly_traine
         ("new nowhere/mine.py", "FILE.py nowhere/mine.py cannot be written"),
         ("train yours.py:MyFamily --out x", "no file yours.py; `icpe new yours.py`"),
         ("train --out x", "FAMILY is missing"),
-        ("train --costs c.csv --out x", "--costs c.csv goes with --likelihoods"),
+        ("train --costs c.csv --out x", "--costs goes with --likelihoods FILE"),
         ("train --likelihoods t.csv --out x", "t.csv cannot be read"),
         ("train likelihoods --likelihoods t.csv --out x", "are two families"),
         ("bounds --likelihoods t.csv --family.size 3", "no setting 'size' here"),

@@ -206,7 +206,7 @@ def test_the_second_answer_of_a_pair_is_taken_after_the_stop(storage):
     session.tell(second, float(np.sign(first - second)))
     assert len(session.history) == 2 and session.recommendation == first
     assert session.stop_reason is StopReason.EXPLORER
-    with pytest.raises(SessionError, match="the explorer was sure enough"):
+    with pytest.raises(SessionError, match="the explorer decided to stop"):
         session.tell(second, 1.0)
     again = open_session("binary-search-8", storage=storage, id="pair")
     assert state_of(again) == state_of(session)
