@@ -31,6 +31,7 @@ def test_what_is_written_passes_its_own_tests(icpe, folder):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_it_is_trained_and_used_without_registration(icpe, folder, hardly_trained):
     assert tiny.TINY.num_iterations < 10
     icpe("new mine.py")

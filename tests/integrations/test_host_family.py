@@ -133,6 +133,7 @@ def test_an_end_by_the_environment_ends_the_episode():
     assert bool(after.terminated)
 
 
+@pytest.mark.slow
 def test_the_survey_sees_noise_between_tasks(doors):
     found = survey(doors)
     assert found.is_noisy and found.trust > 0
@@ -166,6 +167,7 @@ def test_there_and_back_it_is_the_same_problem():
             break
 
 
+@pytest.mark.slow
 def test_it_trains(tmp_path, doors, training):
     result = fit(doors, TINY, FitOptions(checkpoint=tmp_path / "c"))
     assert result.iterations == TINY.num_iterations

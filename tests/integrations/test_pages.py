@@ -52,6 +52,7 @@ def hardly_trained(monkeypatch):
         yield
 
 
+@pytest.mark.slow
 def test_gymnasium(tmp_path, monkeypatch, hardly_trained, capsys):
     module, *others = blocks("gymnasium.md")
     (tmp_path / "boxes.py").write_text(module)

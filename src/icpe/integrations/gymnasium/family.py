@@ -217,6 +217,7 @@ def from_gymnasium(
         options=json.dumps(options, sort_keys=True),
         outcome_size=outcome.shape[-1],
         reveals=bool(np.any(outcome)),
+        masks=world.says_masks,
         costs=tuple(map(float, costs)),
         queries_alike=queries_alike,
         **facts,

@@ -80,6 +80,7 @@ class HostWorld:
         self._truths: dict[int, int] = {}
         self._lock = threading.RLock()
         self.num_steps = 0
+        self.says_masks = False
 
     def hypotheses(self, seeds: ArrayLike) -> np.ndarray:
         """The true answer of the episode of each seed."""
@@ -239,6 +240,7 @@ class HostWorld:
         mask = seen.info.get("action_mask")
         allowed = np.ones(self._num_queries, bool)
         if mask is not None:
+            self.says_masks = True
             allowed = np.asarray(mask).astype(bool)[: self._num_queries]
         return Told(outcome, allowed, seen.ended)
 
