@@ -9,17 +9,20 @@ import icpe
 from icpe.families.registry import family_names
 
 IMPORT_EVERYTHING = """
-import importlib, pkgutil, sys
+import importlib, pathlib, sys
 import icpe
 from icpe.families.registry import family_names
 from jax._src import xla_bridge
 
-for module in pkgutil.walk_packages(icpe.__path__, "icpe."):
-    of_an_extra = module.name.startswith(
-        ("icpe.service.", "icpe.deploy.sql", "icpe.sklearn")
-    )
-    if not module.name.endswith("__main__") and not of_an_extra:
-        importlib.import_module(module.name)
+OF_AN_EXTRA = (
+    "icpe.service.", "icpe.deploy.sql", "icpe.sklearn", "icpe.integrations.gymnasium"
+)
+folder = pathlib.Path(icpe.__file__).parent
+for path in folder.rglob("*.py"):
+    parts = path.relative_to(folder.parent).with_suffix("").parts
+    name = ".".join(parts).removesuffix(".__init__")
+    if not name.endswith("__main__") and not name.startswith(OF_AN_EXTRA):
+        importlib.import_module(name)
 assert not xla_bridge.backends_are_initialized(), "an import used a device"
 optional = "matplotlib pandas sklearn gymnasium pgmpy fastapi nicegui sqlalchemy ray"
 early = set(optional.split()) & set(sys.modules)

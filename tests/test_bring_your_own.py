@@ -32,11 +32,19 @@ def page(request, tmp_path, monkeypatch):
             del sys.modules[name]
 
 
+_SLOW = pytest.mark.slow
+"""For the page that trains."""
+
+
 def python_blocks(text):
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
-@pytest.mark.parametrize("page", NAMES, indirect=True)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(it, marks=_SLOW if it == "likelihoods" else ()) for it in NAMES],
+    indirect=True,
+)
 def test_the_python_of_a_page_runs(page, hardly_trained):
     names: dict[str, Any] = {"__name__": "__main__"}
     for number, block in enumerate(python_blocks(page)):
