@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.random as jr
@@ -13,8 +13,10 @@ from icpe.core.host import explained
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
 from icpe.core.stopping import random_query
-from icpe.integrations.gymnasium.family import HostFamily
 from icpe.play.rollout import rollout
+
+if TYPE_CHECKING:
+    from icpe.integrations.gymnasium.family import HostFamily
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +45,7 @@ class HostSpeed:
 
 
 @explained()
-def measure_host_speed(family: HostFamily, episodes: int, *, seed: int = 0):
+def measure_host_speed(family: "HostFamily", episodes: int, *, seed: int = 0):
     """Plays episodes once to compile and make environments, and once for time."""
     point = OperatingPoint.at(family.horizon, budget=family.horizon)
     play = jit_program(rollout)
