@@ -75,6 +75,8 @@ def test_the_client_of_the_page_on_serving_runs(monkeypatch, capsys):
 def test_the_laboratory_survives_a_pulled_plug(tmp_path, at_once):
     [code] = blocks("tutorials/laboratory.md")
     told: list[str] = []
+    lines: list[str] = []
+    status, life = -1, -1
     for life in range(20):
         seeded = f"import random\nrandom.seed({life + 2})\n{code}"
         (tmp_path / "lab.py").write_text(seeded)
