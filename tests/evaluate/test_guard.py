@@ -42,6 +42,7 @@ BANDIT = GaussianBandit(num_arms=3, horizon=12)
 SEARCH = BinarySearch(size=6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [BANDIT, SEARCH], ids=["numbers", "symbols"])
 def test_few_sessions_of_the_family_itself_raise_an_alarm(family):
     artifact = guarded(family)

@@ -181,6 +181,7 @@ def test_a_hypothesis_that_is_never_named_is_not_paid_for_by_another():
         artifact.serve(error_prob=0.6, promise="every-hypothesis")
 
 
+@pytest.mark.slow
 def test_every_hypothesis_at_once(rule):
     certificate = certify(
         rule, error_prob=0.45, promise="every-hypothesis", episodes=4096

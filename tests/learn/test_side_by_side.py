@@ -42,6 +42,7 @@ def test_seeds_differ_and_say_how_it_went(together, whole_config):
     assert (first.stopped, second.stopped) == (None, None)
 
 
+@pytest.mark.slow
 def test_a_cut_training_goes_on_to_the_same_bits(tmp_path, together, whole_config):
     checkpoint = tmp_path / "two.checkpoint"
     options = FitOptions(checkpoint=checkpoint, time_limit=0.0)
