@@ -88,5 +88,5 @@ def test_an_explorer_without_a_belief_is_refused():
 
 
 def test_a_family_whose_queries_are_no_hypotheses_is_refused_with_those_that_fit():
-    with pytest.raises(UnsupportedError, match="can serve bernoulli-bandit, binary"):
+    with pytest.raises(UnsupportedError, match="can serve bernoulli-bandit, best-of-k"):
         make_posterior_greedy(make_explorer("uniform", FAMILY), MagicRoom())
