@@ -18,7 +18,8 @@ Written by `make zoo-cards`; a test keeps it up to date.
 Trained explorers that come with icpe. Each is certified, answers to its name in every
 command and in Python, and serves any error probability, budget and price in its range:
 
-```
+<!-- test: slow -->
+```sh
 icpe zoo
 icpe evaluate {example} uniform --error-prob 0.1
 ```
@@ -74,7 +75,8 @@ and queries come from its own episodes, the rest from the row of its price.
 
 ## How it was {how}
 
-```
+<!-- test: {tested} -->
+```sh
 {command}
 ```
 
@@ -90,6 +92,13 @@ _NOTHING_LEARNED = (
     "Nothing was learned: the family gives the exact posterior, and "
     "[the rule](../rules.md) stands in the place of weights."
 )
+
+
+def _tested(command: str) -> str:
+    """What becomes of a training command in the tests of all pages."""
+    if "--preset gpu" in command:
+        return "gpu"
+    return "tiny" if command.startswith("icpe train ") else "slow"
 
 
 def zoo_index(cards: Sequence[Card]) -> str:
@@ -139,6 +148,7 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         budgets=_budgets(table),
         episodes=" or ".join(sorted({str(row.episodes) for row in table.rows})),
         command=card.training_command,
+        tested=_tested(card.training_command),
         weights=document["weights"],
     )
 

@@ -1,18 +1,15 @@
 """The pages on sessions and the service: what they show is run."""
 
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import jax
 import pytest
 from fastapi.testclient import TestClient
 
 import icpe
-from icpe.cli.main import main
 from icpe.deploy.events import Kind
 from icpe.deploy.memory import MemoryStorage
 from icpe.deploy.storage import open_storage
@@ -32,23 +29,6 @@ def blocks(page: str, kind: str = "python") -> list[str]:
 def usual_promotion():
     with jax.numpy_dtype_promotion("standard"):
         yield
-
-
-def test_the_page_on_sessions_does_what_it_says(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    for block in blocks("sessions.md"):
-        exec(compile(block, "sessions.md", "exec"), names)
-        if "session" in names and hasattr(names["session"], "_storage"):
-            stores = names.setdefault("stores", [])
-            stores.append(names["session"]._storage)
-    assert capsys.readouterr().out.startswith("1 [")
-    assert len(names["session"].history) == 2
-    for line in re.findall(r"^icpe (.*)$", (DOCS / "sessions.md").read_text(), re.M):
-        assert main(shlex.split(line)) == 0
-    assert "The same, bit for bit" in capsys.readouterr().out
-    for storage in names["stores"]:
-        storage.close()
 
 
 def test_the_client_of_the_page_on_serving_runs(monkeypatch, capsys):

@@ -23,7 +23,7 @@ import numbers
 import operator
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -683,11 +683,10 @@ def read_query(query: Any, spec: Any, mask: np.ndarray) -> int:
         number = _position(query, spec.query_names)
     if not 0 <= number < spec.num_queries:
         wanted = f"a whole number from 0 to {spec.num_queries - 1}"
-        guess = ""
         if spec.query_names:
             wanted += f", or a name: {_listed(spec.query_names)}"
-            guess = _did_you_mean(str(query), spec.query_names)
-        raise InvalidOutcomeError(f"query must be {wanted}; got {query!r}.{guess}")
+        complaint = f"query must be {wanted}; got {query!r}"
+        raise InvalidOutcomeError(suggesting(complaint, str(query), spec.query_names))
     if not mask[number]:
         allowed = _listed([spec.query_name(it) for it in np.flatnonzero(mask).tolist()])
         raise InvalidOutcomeError(
@@ -711,9 +710,22 @@ def _listed(names: Sequence[str], most: int = 12) -> str:
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
-def _did_you_mean(given: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(given, known, n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+def suggesting(
+    complaint: str, given: str, known: Iterable[str], listing: str = ""
+) -> str:
+    """A message about a name that does not exist: the closest first, then the list.
+
+    Args:
+        complaint: what does not exist, without a period.
+        given: the name.
+        known: the names there are.
+        listing: a sentence that names them, with a small first letter and a period.
+    """
+    close = difflib.get_close_matches(given, list(known), n=1)
+    if not close:
+        return f"{complaint}; {listing}" if listing else f"{complaint}."
+    meant = f"{complaint}; did you mean {close[0]!r}?"
+    return f"{meant} {listing[0].upper()}{listing[1:]}" if listing else meant
 
 
 def read_first_outcome(first_outcome: Any, spec: Any) -> np.ndarray:
@@ -741,16 +753,16 @@ def read_outcome(outcome: Any, spec: Any, query: int | None = None) -> np.ndarra
     whose = ""
     if query is not None and spec.query_outcomes:
         whose = f"{spec.query_name(query)}: "
-    complaint = f"{whose}outcome must be {' or '.join(named)}; got {outcome!r}."
+    complaint = f"{whose}outcome must be {' or '.join(named)}; got {outcome!r}"
     if isinstance(outcome, str) and words:
         place = _position(outcome, words)
         if place < 0:
-            raise InvalidOutcomeError(f"{complaint}{_did_you_mean(outcome, words)}")
+            raise InvalidOutcomeError(suggesting(complaint, outcome, words))
         outcome = labels[place][1]
     read = _read_numbers("outcome", outcome, spec)
     possible = np.array([value for _, value in labels], np.float32)
     if len(possible) and not (possible == read).all(axis=1).any():
-        raise InvalidOutcomeError(complaint)
+        raise InvalidOutcomeError(f"{complaint}.")
     return read
 
 

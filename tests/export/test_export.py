@@ -138,12 +138,3 @@ def test_the_page_has_the_table_of_the_measured_data():
     for row in data["explorers"]:
         assert row["same"] >= 0.999 * row["episodes"], row["name"]
         assert row["posterior_apart"] <= 1e-5 or row["name"] in ROUNDED, row["name"]
-
-
-@pytest.mark.slow
-def test_what_the_page_tells_to_type_runs(tmp_path):
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    with contextlib.chdir(tmp_path):
-        words = ["export", "gaussian-bandit-4", "--to", "onnx", "arms.onnx"]
-        assert main(words) == 0
-        exec(compile(code, str(PAGE), "exec"), {})

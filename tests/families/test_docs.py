@@ -29,12 +29,3 @@ def test_commands_on_a_page_name_families_and_parameters_that_exist(path):
             assert option.replace("-", "_") in parameter_fields(family[1]), command
     for target in re.findall(r"\]\(([^)#]+\.md)", page):
         assert (PAGES / target).exists(), target
-
-
-def test_the_example_in_python_runs(capsys):
-    page = (PAGES / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(example, "README.md", "exec"), {})
-    assert re.search(
-        r"arm 0 pays [\d.]+ and the best arm is \d", capsys.readouterr().out
-    )

@@ -146,7 +146,7 @@ def test_a_session_goes_by_names(family):
 @pytest.mark.parametrize(
     "query, outcome, complaint",
     [
-        ("blod test", "positive", "or a name: .*Did you mean 'blood test'"),
+        ("blod test", "positive", "or a name: .*did you mean 'blood test'"),
         ("blood test", "positiv", r"blood test: outcome must be 0 \(positive\) or 1"),
         ("blood test", 2, "got 2"),
         ("temperature", "positive", r"0 \(normal\) or 1 \(raised\) or 2 \(high\)"),

@@ -222,8 +222,8 @@ def test_a_cycle_is_refused(bif):
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        ({"target": "Falt"}, "target must be a variable .*Did you mean 'Fault'"),
-        ({"queries": ["Sing"]}, "got 'Sing'. Did you mean 'Sign'"),
+        ({"target": "Falt"}, "target must be a variable .*did you mean 'Fault'"),
+        ({"queries": ["Sing"]}, "got 'Sing'; did you mean 'Sign'"),
         ({"queries": ["Fault"]}, "'Fault' is the target"),
         ({"queries": ["Sign", "Sign"]}, "named twice"),
         ({"network": "nowhere.bif"}, "no such file"),

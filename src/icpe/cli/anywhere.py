@@ -75,7 +75,7 @@ def family_in_file(word: str, option: str = "FAMILY") -> type:
     Raises:
         InvalidParameterError: there is no such file or class, or it is no family.
     """
-    from icpe.core.errors import did_you_mean
+    from icpe.core.errors import suggesting
     from icpe.core.family import AbstractTaskFamily
     from icpe.families.registry import is_registered, register
 
@@ -92,9 +92,13 @@ def family_in_file(word: str, option: str = "FAMILY") -> type:
     if found is None:
         own = [key for key, it in families.items() if it.__module__ == module.__name__]
         raise InvalidParameterError(
-            f"{option} {word}: {file} has no family {name!r}, a subclass of "
-            f"icpe.AbstractTaskFamily; those it has are {', '.join(own) or 'none'}."
-            + did_you_mean(name, own)
+            suggesting(
+                f"{option} {word}: {file} has no family {name!r}, a subclass of "
+                "icpe.AbstractTaskFamily",
+                name,
+                own,
+                f"those it has are {', '.join(own) or 'none'}.",
+            )
         )
     if not is_registered(found):
         register(name, found)

@@ -6,7 +6,7 @@ from typing import Any
 
 from icpe.cli.options import Source
 from icpe.cli.values import convert
-from icpe.core.errors import InvalidParameterError, UnknownNameError, did_you_mean
+from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
 from icpe.families import (
     AbstractTaskFamily,
     from_item_bank,
@@ -86,8 +86,12 @@ def _read(build: Callable[..., Any], settings: Mapping[str, str]) -> dict[str, A
     for name in settings:
         if name not in allowed:
             raise UnknownNameError(
-                f"A family from data has no setting {name!r} here; it has "
-                f"{', '.join(allowed)}.{did_you_mean(name, allowed)}"
+                suggesting(
+                    f"A family from data has no setting {name!r} here",
+                    name,
+                    allowed,
+                    f"it has {', '.join(allowed)}.",
+                )
             )
     return {
         name: convert(f"--family.{name}", word, _SETTINGS[name])

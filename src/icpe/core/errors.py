@@ -4,9 +4,6 @@ Each subclass also inherits the builtin a caller would expect, and its message i
 sentence: the argument, what was given, what is allowed, what to do.
 """
 
-import difflib
-from collections.abc import Iterable
-
 # A session without the rest of icpe raises these as well, so they are written there.
 from icpe.portable import ArtifactError as ArtifactError
 from icpe.portable import IcpeError as IcpeError
@@ -15,6 +12,7 @@ from icpe.portable import InvalidParameterError as InvalidParameterError
 from icpe.portable import MissingExtraError as MissingExtraError
 from icpe.portable import OperatingPointError as OperatingPointError
 from icpe.portable import SessionError as SessionError
+from icpe.portable import suggesting as suggesting
 
 
 class UnknownNameError(IcpeError, ValueError):
@@ -55,24 +53,3 @@ class StorageError(IcpeError, OSError):
 
 class ConformanceError(IcpeError, AssertionError):
     """A family or explorer breaks its contract; the message says how."""
-
-
-def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """A question to end a message with, empty if no known name is close."""
-    close = difflib.get_close_matches(given, list(known), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
-
-
-def suggesting(complaint: str, given: str, known: Iterable[str], listing: str) -> str:
-    """A message about a name that does not exist: the closest first, then the list.
-
-    Args:
-        complaint: what does not exist, without a period.
-        given: the name.
-        known: the names there are.
-        listing: a sentence that names them, with a small first letter and a period.
-    """
-    close = difflib.get_close_matches(given, list(known), n=1)
-    if not close:
-        return f"{complaint}; {listing}"
-    return f"{complaint}; did you mean {close[0]!r}? {listing[0].upper()}{listing[1:]}"

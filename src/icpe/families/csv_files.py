@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from icpe.core.checks import is_whole
-from icpe.core.errors import DataError, did_you_mean
+from icpe.core.errors import DataError, suggesting
 
 _DELIMITERS = ",;\t"
 _LARGEST = 2**28
@@ -163,8 +163,12 @@ def _check_columns(
     for name in names:
         if name not in known:
             raise DataError(
-                f"{table} has a column {name!r}; its columns must be "
-                f"{_and(needed)}{_maybe(allowed)}.{did_you_mean(name, known)}"
+                suggesting(
+                    f"{table} has a column {name!r}",
+                    name,
+                    known,
+                    f"its columns must be {_and(needed)}{_maybe(allowed)}.",
+                )
             )
     for name in needed:
         if name not in names:
@@ -227,8 +231,11 @@ def _in_order(
         name: Any = names[query] if _is_index(query, names) else query
         if name not in names:
             raise DataError(
-                f"{what} names the query {query!r}, which does not exist."
-                + did_you_mean(str(query), names)
+                suggesting(
+                    f"{what} names the query {query!r}, which does not exist",
+                    str(query),
+                    names,
+                )
             )
         if name in found:
             raise DataError(f"{what} gives two costs of {name!r}; keep one of them.")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from icpe.core.errors import DataError, InvalidParameterError, did_you_mean
+from icpe.core.errors import DataError, InvalidParameterError, suggesting
 from icpe.families.csv_files import (
     Table,
     is_frame,
@@ -272,8 +272,12 @@ def _read_names(names: Any, shape: tuple[int, ...]) -> Names:
         plural = next((p for p, s in _PARTS.items() if key in (p, s)), None)
         if plural is None:
             raise InvalidParameterError(
-                f"names has the key {key!r}; its keys are {', '.join(_PARTS)}."
-                + did_you_mean(str(key), _PARTS)
+                suggesting(
+                    f"names has the key {key!r}",
+                    str(key),
+                    _PARTS,
+                    f"its keys are {', '.join(_PARTS)}.",
+                )
             )
         parts[plural] = value
     hypotheses = _list("hypotheses", parts.get("hypotheses"), shape[0])

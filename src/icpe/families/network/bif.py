@@ -8,7 +8,7 @@ import dataclasses
 import re
 from pathlib import Path
 
-from icpe.core.errors import DataError, did_you_mean
+from icpe.core.errors import DataError, suggesting
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = r'"[^"]*"|[^\s(){}\[\]|,;]+'
@@ -92,8 +92,12 @@ def _probability(header: str, body: str, plain, states, said: str) -> list[str]:
     for name in (child, *parents):
         if name not in plain:
             raise DataError(
-                f"{said} has probabilities of {child!r} given {name!r}, which is no "
-                f"variable of it.{did_you_mean(name, plain)}"
+                suggesting(
+                    f"{said} has probabilities of {child!r} given {name!r}, which is "
+                    "no variable of it",
+                    name,
+                    plain,
+                )
             )
     given = f" | {', '.join(plain[it] for it in parents)}" if parents else ""
     lines = [f"probability ( {plain[child]}{given} ) {{"]
@@ -105,9 +109,13 @@ def _probability(header: str, body: str, plain, states, said: str) -> list[str]:
         for parent, state in zip(parents, _words(row[1]), strict=False):
             if state not in states[parent]:
                 raise DataError(
-                    f"{said} has probabilities of {child!r} where {parent!r} is "
-                    f"{state!r}, which is none of its states "
-                    f"{', '.join(states[parent])}.{did_you_mean(state, states[parent])}"
+                    suggesting(
+                        f"{said} has probabilities of {child!r} where {parent!r} is "
+                        f"{state!r}",
+                        state,
+                        states[parent],
+                        f"its states are {', '.join(states[parent])}.",
+                    )
                 )
             labels.append(f"s{states[parent].index(state)}")
         if len(labels) != len(parents):

@@ -15,7 +15,7 @@ from icpe.core.errors import (
     DataError,
     InvalidParameterError,
     MissingExtraError,
-    did_you_mean,
+    suggesting,
 )
 from icpe.families.csv_files import is_path, read_costs
 from icpe.families.likelihoods.reading import MOST_OUTCOMES, TOLERANCE
@@ -51,8 +51,11 @@ def from_network(
     variables = {names.variable(bn.variable(i).name()): i for i in bn.nodes()}
     if target not in variables:
         raise InvalidParameterError(
-            f"target must be a variable of {title}; got {target!r}."
-            + did_you_mean(str(target), variables)
+            suggesting(
+                f"target must be a variable of {title}; got {target!r}",
+                str(target),
+                variables,
+            )
         )
     if queries is None:
         queries = [name for name in variables if name != target]
@@ -165,8 +168,11 @@ def _check_queries(queries: Sequence[str], target: str, variables, title: str):
     for name in queries:
         if name not in variables:
             raise InvalidParameterError(
-                f"queries must be variables of {title}; got {name!r}."
-                + did_you_mean(name, variables)
+                suggesting(
+                    f"queries must be variables of {title}; got {name!r}",
+                    name,
+                    variables,
+                )
             )
         if name == target or queries.count(name) > 1:
             why = "is the target" if name == target else "is named twice"
