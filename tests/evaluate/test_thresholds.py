@@ -1,9 +1,12 @@
 """A rule at every threshold is the rule that stops there, on the same episodes."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from icpe.evaluate import evaluate
+from icpe.evaluate.compare import cost_at_accuracy
 from icpe.evaluate.thresholds import ThresholdEpisodes, play_thresholds
 from icpe.explorers import make_explorer
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
@@ -80,3 +83,36 @@ def test_an_accuracy_out_of_reach_has_the_most_accurate_point_alone():
     played = play_thresholds(greedy(SEARCH), SEARCH, EPISODES)
     (best,) = played.around(1.0 + 1e-9)
     assert best.accuracy == played.stopped_at(1.0).accuracy
+
+
+def test_the_expected_cost_is_that_of_the_threshold_where_posteriors_average_to_it():
+    played = random_episodes()
+    played = dataclasses.replace(played, sure=np.sort(played.sure, axis=1))
+    for threshold in (0.5, 0.7, 0.8):
+        stop = played.stops(threshold)
+        rows = np.arange(50)
+        accuracy = played.sure[rows, stop].mean()
+        cost = played.expected_cost(accuracy)
+        assert cost == pytest.approx(played.paid[rows, stop].mean(), rel=1e-3)
+    assert played.expected_cost(0.0) == pytest.approx(0.0)
+    assert played.expected_cost(0.9999) is None
+
+
+def test_close_rules_are_told_apart_by_few_episodes():
+    """The noise of right and wrong answers is gone: halves of the episodes agree."""
+    played = play_thresholds(greedy(SEARCH), SEARCH, 4 * EPISODES)
+    costs, noisy = [], []
+    for part in np.split(np.arange(4 * EPISODES), 8):
+        own = ThresholdEpisodes(
+            played.sure[part],
+            played.right[part],
+            played.paid[part],
+            played.length[part],
+        )
+        cost = own.expected_cost(0.9)
+        found = cost_at_accuracy(own.around(0.9), 0.9)
+        assert cost is not None and found is not None
+        costs.append(cost)
+        noisy.append(found.cost)
+    assert np.mean(costs) == pytest.approx(np.mean(noisy), abs=4 * np.std(noisy))
+    assert np.std(costs) < 0.7 * np.std(noisy)

@@ -91,12 +91,15 @@ def test_kernels_are_laws_and_what_is_always_known_tells_nothing_when_it_is_not(
     ]
     features = [make_feature(column) for column in columns]
     cells = np.stack([f.cells(c) for f, c in zip(features, columns, strict=True)], 1)
-    kernels = feature_kernels(features, cells, Smoothing(0.2, 0.1))
+    telling = (False, False, True)
+    kernels = feature_kernels(features, cells, Smoothing(0.2, 0.1), telling)
     np.testing.assert_allclose(kernels.sum(axis=2), 1.0, rtol=1e-5)
     for always_known in (0, 1):
         column = kernels[always_known, :, 0]
         np.testing.assert_allclose(column, column[0])
     assert kernels[2, 0, 0] > 3 * kernels[2, 1, 0]
+    silent = feature_kernels(features, cells, Smoothing(0.2, 0.1), (False,) * 3)
+    np.testing.assert_allclose(silent[2, :, 0], 0.4, rtol=1e-5)
     nearer = kernels[0, 5]
     assert nearer[5] > nearer[4] > nearer[2]
 

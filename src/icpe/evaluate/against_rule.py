@@ -22,7 +22,6 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.likelihood import has_belief
 from icpe.core.progress import AbstractProgress
 from icpe.core.request import OperatingPoint
-from icpe.evaluate.compare import cost_at_accuracy
 from icpe.evaluate.equal_accuracy import compare_at_accuracy
 from icpe.evaluate.thresholds import play_thresholds
 from icpe.explorers.registry import make_explorer
@@ -41,8 +40,10 @@ def best_rule(
 ) -> str | None:
     """The rule that is cheapest at an accuracy, on a few episodes of its own.
 
-    None where the family has no exact belief. Random queries are no rule worth having
-    where there is another; of rules that never arrive the most accurate is taken.
+    All play the same tasks, and their posteriors say how accurate they are, so that a
+    few hundred episodes tell close rules apart. None where the family has no exact
+    belief. Random queries are no rule worth having where there is another; of rules
+    that never arrive the most accurate is taken.
     """
     if not _has_belief(family):
         return None
@@ -56,11 +57,10 @@ def best_rule(
         explorer = make_explorer(name, family)
         assert isinstance(explorer, BeliefExplorer)
         played = play_thresholds(explorer, family, _PILOT_EPISODES, key=key)
-        points = played.around(accuracy)
-        found = cost_at_accuracy(points, accuracy)
-        if found is None:
-            return 0.0, max(point.accuracy for point in points)
-        return 1.0, -found.cost
+        cost = played.expected_cost(accuracy)
+        if cost is None:
+            return 0.0, float(played.sure[:, -1].mean())
+        return 1.0, -cost
 
     return max(names, key=merit)
 

@@ -74,6 +74,36 @@ class ThresholdEpisodes:
                 low, below = middle, point
         return [below, above]
 
+    def expected_cost(self, accuracy: float) -> float | None:
+        """Mean cost where the posterior expects this accuracy; None if it never does.
+
+        An exact posterior is right as often as it says, so its mean at the stops is the
+        accuracy without the noise of right and wrong answers.
+        """
+        rows = np.arange(len(self.sure))
+
+        def stopped(threshold: float) -> tuple[float, float]:
+            stop = self.stops(threshold)
+            return float(self.sure[rows, stop].mean()), float(
+                self.paid[rows, stop].mean()
+            )
+
+        low, high = 0.0, 1.0
+        below, above = stopped(low), stopped(high)
+        if above[0] < accuracy:
+            return None
+        if below[0] >= accuracy:
+            return below[1]
+        for _ in range(_NUM_BISECTIONS):
+            middle = (low + high) / 2
+            point = stopped(middle)
+            if point[0] >= accuracy:
+                high, above = middle, point
+            else:
+                low, below = middle, point
+        share = (accuracy - below[0]) / (above[0] - below[0])
+        return below[1] + share * (above[1] - below[1])
+
 
 _NUM_BISECTIONS = 12
 

@@ -27,6 +27,7 @@ from icpe.integrations.tables.kernels import (
     codes_of,
     feature_kernels,
     representatives_of,
+    telling_gaps,
 )
 from icpe.integrations.tables.left_out import Plays, play
 from icpe.integrations.tables.reading import Column
@@ -122,7 +123,10 @@ def fit_table(
     _warn_of_leaks(features, cells, own)
     rows = prototypes(cells, own, len(classes), len(asked), random)
     horizon = max_queries or min(USUAL_HORIZON, len(asked))
-    maker = _Maker(features, tuple(classes), asked, horizon, cells, rows, random)
+    telling = telling_gaps(features, cells, own)
+    maker = _Maker(
+        features, tuple(classes), asked, horizon, cells, telling, rows, random
+    )
     smoothing = _best_smoothing(maker, own, random, progress)
     away = [column.rows(split.held_out) for column in columns]
     family = maker(
@@ -146,16 +150,18 @@ class _Maker:
         asked: list[Measurement],
         horizon: int,
         cells: Int[np.ndarray, "rows features"],
+        telling: tuple[bool, ...],
         rows: Prototypes,
         random: np.random.Generator,
     ):
         self.features, self.cells, self.rows = features, cells, rows
+        self._telling = telling
         flat = rows.rows.reshape(-1)
         self._there = flat >= 0
         self._own = cells[flat[self._there]]
         self._shape = rows.rows.shape
         groups = tuple(it.features for it in asked)
-        kernels = feature_kernels(features, self._own, _START)
+        kernels = feature_kernels(features, self._own, _START, telling)
         self._chosen = representatives_of(groups, self._own, kernels, random)
         costs = tuple(it.cost for it in asked)
         weight = rows.weight / rows.weight.sum()
@@ -181,7 +187,7 @@ class _Maker:
         held_out: Int[np.ndarray, "cases features"] | None = None,
         held_out_labels: Int[np.ndarray, "cases"] | None = None,
     ) -> CaseTable:
-        kernel = feature_kernels(self.features, self._own, how)
+        kernel = feature_kernels(self.features, self._own, how, self._telling)
         groups = self._fixed["groups"]
         codes, code_kernel = codes_of(groups, self._own, kernel, self._chosen)
         nobody = np.zeros((0, len(self.features)), int)

@@ -4,12 +4,15 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
+from scipy.stats import chi2
 
 from icpe.integrations.tables.encoding import Feature
 
 _SELDOM = 1e-3
 """Probability that what was always known is not."""
+_GAP_LEVEL = 0.01
+"""Probability that gaps without meaning are taken for telling ones in any column."""
 _MOST_REPRESENTATIVES = 24
 _MOST_COMPARED = 512
 
@@ -30,9 +33,20 @@ class Smoothing:
 
 
 def feature_kernels(
-    features: Sequence[Feature], cells: Int[np.ndarray, "rows features"], how: Smoothing
+    features: Sequence[Feature],
+    cells: Int[np.ndarray, "rows features"],
+    how: Smoothing,
+    telling: Sequence[bool],
 ) -> Float[np.ndarray, "features cells cells"]:
-    """Probability of each cell in a case, given the cell of its row."""
+    """Probability of each cell in a case, given the cell of its row.
+
+    Args:
+        features: how columns are cut into cells.
+        cells: of the rows, 0 where a value is not known.
+        how: how much rows are smeared.
+        telling: of which features a gap says something; of the others it is as probable
+            in every row, and a row with a gap may be like any case.
+    """
     width = 1 + max(it.num_cells for it in features)
     tables = np.zeros((len(features), width, width), np.float32)
     for index, feature in enumerate(features):
@@ -43,7 +57,11 @@ def feature_kernels(
         table = tables[index]
         table[1 : number + 1, 1 : number + 1] = _moves(feature, marginal, how)
         table[0, 1 : number + 1] = marginal
-        unknown = _unknown(counts[0] / len(own), number + 1, how)
+        share = counts[0] / len(own)
+        if telling[index]:
+            unknown = _unknown(share, number + 1, how)
+        else:
+            unknown = np.full(number + 1, np.clip(share, _SELDOM, 1 - _SELDOM))
         table[: number + 1, 1:] *= 1.0 - unknown[:, None]
         table[: number + 1, 0] = unknown
         table[number + 1 :] = table[0]  # no row is there
@@ -65,13 +83,45 @@ def _moves(
     return (1 - how.floor) * near + how.floor * marginal
 
 
-def _unknown(share: float, number: int, how: Smoothing) -> Float[np.ndarray, "cells"]:
-    """Probability that a feature is not known in a case, by the cell of its row.
+def telling_gaps(
+    features: Sequence[Feature],
+    cells: Int[np.ndarray, "rows features"],
+    labels: Int[np.ndarray, "rows"],
+) -> tuple[bool, ...]:
+    """Of which features the gaps depend on the class.
 
-    What is known of all rows says nothing when it is not known of a case.
+    Pearson's test of independence of gap and class, at a level for all features
+    together. Elsewhere a gap is taken to say nothing: few rows have one, and by chance
+    they may be of one class. A column of a single value says something by its gaps or
+    not at all.
     """
-    if share == 0:
-        return np.full(number, _SELDOM)
+    level = _GAP_LEVEL / max(1, len(features))
+    return tuple(
+        feature.num_cells == 1 or _depends(cells[:, index] == 0, labels, level)
+        for index, feature in enumerate(features)
+    )
+
+
+def _depends(
+    gap: Bool[np.ndarray, "rows"], labels: Int[np.ndarray, "rows"], level: float
+) -> bool:
+    if not gap.any() or gap.all():
+        return False
+    counts = np.zeros((2, labels.max() + 1))
+    np.add.at(counts, (gap.astype(int), labels), 1)
+    # Classes of so few rows that less than one gap is expected are one class here.
+    small = counts.sum(axis=0) * gap.mean() < 1
+    counts = np.column_stack([counts[:, ~small], counts[:, small].sum(axis=1)])
+    counts = counts[:, counts.any(axis=0)]
+    if counts.shape[1] < 2:
+        return False
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    statistic = np.sum(np.square(counts - expected) / expected)
+    return bool(chi2.sf(statistic, counts.shape[1] - 1) < level)
+
+
+def _unknown(share: float, number: int, how: Smoothing) -> Float[np.ndarray, "cells"]:
+    """Probability that a telling feature is not known, by the cell of its row."""
     alike = np.clip(1.0 - 1.5 * how.width - how.floor, 0.1, 0.95)
     chances = np.full(number, (1 - alike) * share)
     chances[0] += alike
