@@ -76,19 +76,29 @@ async def one_person(connection: Connection, end: list[float], times: list, rng)
             times.append((begun, between - begun, now - between))
 
 
-async def load(port: int, people: int, warm_up: float, seconds: float) -> dict:
-    """Pairs per second and quantiles of the latency."""
+async def load(
+    port: int, service: int, people: int, warm_up: float, seconds: float
+) -> dict:
+    """Pairs per second, quantiles of the latency, and what they cost of a core."""
     connections = [Connection(port) for _ in range(people)]
     for connection in connections:
         await connection.open()
     times: list[tuple[float, float, float]] = []
     start = time.monotonic() + warm_up
     end = [start + seconds]
+    spent: list[float] = []
+
+    async def watch() -> None:
+        for moment in (start, start + seconds):
+            await asyncio.sleep(moment - time.monotonic())
+            spent.extend((cpu_seconds(service), time.process_time()))
+
     await asyncio.gather(
+        watch(),
         *(
             one_person(it, end, times, random.Random(i))
             for i, it in enumerate(connections)
-        )
+        ),
     )
     counted = [it for it in times if start <= it[0] < start + seconds]
     requests = sorted([t for _, a, b in counted for t in (a, b)])
@@ -97,6 +107,8 @@ async def load(port: int, people: int, warm_up: float, seconds: float) -> dict:
         "seconds": seconds,
         "pairs": len(counted),
         "pairs_per_second": len(counted) / seconds,
+        "service_cpu_ms_a_pair": 1000 * (spent[2] - spent[0]) / len(counted),
+        "generator_cpu_ms_a_pair": 1000 * (spent[3] - spent[1]) / len(counted),
         "request_ms": {
             name: 1000 * requests[int(q * (len(requests) - 1))]
             for name, q in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("most", 1.0))
@@ -129,6 +141,15 @@ def memory_bytes(pid: int) -> int:
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     own = next(line for line in text.splitlines() if line.startswith("Pss:"))
     return 1024 * int(own.split()[1]) + sum(memory_bytes(int(it)) for it in children)
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process and its children have had of the cores."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    ticks = int(fields[11]) + int(fields[12])
+    own = ticks / os.sysconf("SC_CLK_TCK")
+    return own + sum(cpu_seconds(int(it)) for it in children)
 
 
 def free_port() -> int:
@@ -172,7 +193,9 @@ def main() -> None:
         )
         try:
             wait_until_ready(port)
-            record = asyncio.run(load(port, args.people, args.warm_up, args.seconds))
+            record = asyncio.run(
+                load(port, server.pid, args.people, args.warm_up, args.seconds)
+            )
             print(json.dumps(record))
             if args.open_sessions:
                 took = asyncio.run(open_many(port, args.open_sessions, args.answers))

@@ -1,7 +1,6 @@
 """`icpe serve`: sessions over HTTP."""
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -55,6 +54,7 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Serves until it is stopped."""
+    from icpe.cli.runtime import keep_compiled_programs
     from icpe.deploy.storage import check_serve_extra, open_storage
 
     for package in ("fastapi", "uvicorn", "sqlalchemy", "prometheus_client", "jinja2"):
@@ -69,7 +69,7 @@ def run(args: Args) -> int:
     storage = open_storage(settings.storage)
     has_tokens = bool(storage.tokens())
     storage.close()
-    _share_compiled_programs()
+    keep_compiled_programs()
     shown = f"[{args.host}]" if ":" in args.host else args.host
     print(
         f"icpe serves {len(names)} models on http://{shown}:{args.port} "
@@ -113,12 +113,3 @@ def _settings(args: Args, Settings):
         max_history=args.max_history,
         log=not args.quiet,
     )
-
-
-def _share_compiled_programs() -> None:
-    """Lets workers keep compiled programs where this user's commands do."""
-    from icpe.cli.runtime import cache_folder
-
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_folder()))
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
