@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import logsumexp
 
-from icpe.artifact.outcome_law import AbstractOutcomeLaw, Seen, law_of
+from icpe.artifact.outcome_law import AbstractOutcomeLaw, Seen, law_of, log_sum_exp
 from icpe.core.spec import TaskSpec
 
 ROUNDING = 1e-4
@@ -189,4 +188,4 @@ def _together(
     odds: Float[np.ndarray, "batch others entries"],
 ) -> Float[np.ndarray, "batch"]:
     """Log of the mean of all ratios: a martingale whatever entries have in common."""
-    return logsumexp(odds, axis=(1, 2)) - np.log(odds[0].size)
+    return log_sum_exp(odds, axis=(1, 2)) - np.log(odds[0].size)

@@ -9,7 +9,7 @@ import dataclasses
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.special import log_ndtr, logsumexp, ndtri_exp
+from scipy.special import log_ndtr, ndtri_exp
 
 from icpe.core.spec import TaskSpec
 
@@ -205,7 +205,7 @@ class NumberLaw(AbstractOutcomeLaw):
         spreads = np.asarray(_SPREADS)[:, None]
         ratios = 0.5 * squared * (1.0 - spreads**-2) - np.log(spreads)
         ratios = np.where(is_number[:, None], ratios, 0.0)
-        anyhow = self.chance.mean(axis=1)[seen.query]
+        anyhow = self.chance[seen.query].mean(axis=1)
         anyhow = np.take_along_axis(anyhow, code[..., None], axis=2)[..., 0]
         anyhow = np.log(np.maximum(anyhow, least)) - logs
         return Surprise(found, np.concatenate([ratios, anyhow[:, None]], axis=1))
@@ -251,8 +251,9 @@ class NumberLaw(AbstractOutcomeLaw):
         )
         weights = np.maximum(weights, 1e-30)
         logs = np.log(weights / weights.sum(axis=1, keepdims=True))
-        sides = [logsumexp(logs + log_ndtr(side), axis=1) for side in (score, -score)]
-        return np.minimum(*map(np.asarray, sides))
+        both = log_ndtr(np.concatenate([score, -score]))
+        sides = log_sum_exp(np.concatenate([logs, logs]) + both, axis=1)
+        return np.minimum(*np.split(sides, 2))
 
     def _moments(self, seen: Seen):
         mean, between, within = (
@@ -277,6 +278,16 @@ class NumberLaw(AbstractOutcomeLaw):
         if self.mean.shape[1] == 1:
             return np.ones((len(seen.query), 1))
         return seen.belief
+
+
+def log_sum_exp(values: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
+    """Log of the sum of exponentials of finite numbers.
+
+    As SciPy's, which checks more than sessions have time for after every answer.
+    """
+    most = values.max(axis=axis, keepdims=True)
+    total = np.exp(values - most).sum(axis=axis)
+    return np.log(total) + np.squeeze(most, axis=axis)
 
 
 def word_of(

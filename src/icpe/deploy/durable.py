@@ -1,5 +1,6 @@
 """Sessions that outlive their process: every event is kept before it counts."""
 
+import functools as ft
 import importlib.metadata
 import os
 import secrets
@@ -50,11 +51,15 @@ def creation(setup: Setup, artifact: str, model: str | None) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """With which programs a session runs."""
+    return {"icpe": _own_version(), "jax": jax.__version__}
+
+
+@ft.cache
+def _own_version() -> str:
     try:
-        own = importlib.metadata.version("icpe")
+        return importlib.metadata.version("icpe")
     except importlib.metadata.PackageNotFoundError:
-        own = "source tree"
-    return {"icpe": own, "jax": jax.__version__}
+        return "source tree"
 
 
 def check_artifact(created: Event, found: str, session: str) -> None:

@@ -6,6 +6,7 @@ collects those of many sessions into one.
 """
 
 import dataclasses
+import functools as ft
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from icpe.deploy.events import Draft, Event, Kind, Status, effective
 from icpe.deploy.reading import read_mask, read_outcome, read_query
 from icpe.deploy.setup import Setup
 from icpe.play.live import LiveEpisode, Turn, reason_of
+from icpe.play.together import EpisodeRow
 
 Result = TypeVar("Result")
 Call = Callable[[LiveEpisode], Any]
@@ -141,6 +143,11 @@ class Engine:
         self._spec, self._words = setup.family.spec, setup.words
         self._answers = setup.family.answers()
         self._cap = int(setup.player.operating_point.max_queries)
+
+    @ft.cached_property
+    def row(self) -> EpisodeRow:
+        """What steps of several sessions in one call need to know of this one."""
+        return EpisodeRow.of(self.live)
 
     def certificate(self, state: State) -> Certificate | None:
         """The certificate that still covers the session."""

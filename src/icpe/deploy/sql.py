@@ -38,6 +38,18 @@ _DRIVERS = {
     "postgres": "postgresql+psycopg",
     "postgresql+psycopg": "postgresql+psycopg",
 }
+_ONE_EVENT = sa.select(EVENTS.c.number).where(
+    EVENTS.c.session == sa.bindparam("of_session"),
+    EVENTS.c.number == sa.bindparam("of_number"),
+)
+_EVENTS_FROM = (
+    sa.select(EVENTS)
+    .where(
+        EVENTS.c.session == sa.bindparam("of_session"),
+        EVENTS.c.number >= sa.bindparam("from_number"),
+    )
+    .order_by(EVENTS.c.number)
+)
 
 
 class SqlStorage(AbstractStorage):
@@ -50,9 +62,14 @@ class SqlStorage(AbstractStorage):
 
     def __init__(self, url: str):
         self._engine = engine = _engine(url)
-        self._insert = (
-            sqlite.insert if engine.dialect.name == "sqlite" else postgresql.insert
-        )
+        insert = sqlite.insert if engine.dialect.name == "sqlite" else postgresql.insert
+        # Made once: to make a statement takes longer than to execute it.
+        self._adding = {
+            table: insert(table)
+            .on_conflict_do_nothing()
+            .returning(*table.primary_key.columns)
+            for table in (SESSIONS, EVENTS, TOKENS)
+        }
         self._finalizer = weakref.finalize(self, engine.dispose)
         with _explained():
             migrate(engine)
@@ -82,12 +99,8 @@ class SqlStorage(AbstractStorage):
         return failures
 
     def read(self, session: str, start: int = 0) -> list[Event]:
-        query = (
-            sa.select(EVENTS)
-            .where(EVENTS.c.session == session, EVENTS.c.number >= start)
-            .order_by(EVENTS.c.number)
-        )
-        return [_event(row) for row in self._rows(query)]
+        place = {"of_session": session, "from_number": start}
+        return [_event(row) for row in self._rows(_EVENTS_FROM, place)]
 
     def sessions(
         self, limit: int, *, before: str | None = None, status: Status | None = None
@@ -165,10 +178,10 @@ class SqlStorage(AbstractStorage):
     def close(self) -> None:
         self._finalizer()
 
-    def _rows(self, query: Any) -> list[Any]:
+    def _rows(self, query: Any, values: dict[str, Any] | None = None) -> list[Any]:
         with _explained(), self._engine.connect() as connection:
             reading = connection.execution_options(isolation_level="AUTOCOMMIT")
-            return list(reading.execute(query))
+            return list(reading.execute(query, values))
 
     def _added(
         self, connection: sa.Connection, session: str, events: Sequence[Event]
@@ -185,11 +198,11 @@ class SqlStorage(AbstractStorage):
             if not self._inserted(connection, SESSIONS, values):
                 return False
         else:
-            previous = sa.select(EVENTS.c.number).where(
-                EVENTS.c.session == session, EVENTS.c.number == first.number - 1
-            )
-            if connection.execute(previous).first() is None:
+            place = {"of_session": session, "of_number": first.number - 1}
+            if connection.execute(_ONE_EVENT, place).first() is None:
                 return False
+        if len(events) == 1:
+            return self._inserted(connection, EVENTS, _row(session, first))
         together = connection.begin_nested()
         for event in events:
             if not self._inserted(connection, EVENTS, _row(session, event)):
@@ -202,9 +215,7 @@ class SqlStorage(AbstractStorage):
         self, connection: sa.Connection, table: sa.Table, values: dict[str, Any]
     ) -> bool:
         """Adds a row, unless there is one that it must differ from."""
-        row = self._insert(table).values(values).on_conflict_do_nothing()
-        key = row.returning(*table.primary_key.columns)
-        return connection.execute(key).first() is not None
+        return connection.execute(self._adding[table], values).first() is not None
 
 
 def _row(session: str, event: Event) -> dict[str, Any]:

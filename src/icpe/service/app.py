@@ -74,7 +74,8 @@ def create_app(settings: Settings, storage: AbstractStorage | None = None) -> Fa
         redoc_url=None,
         lifespan=lifespan,
     )
-    for routes in (status_routes, model_routes, session_routes, admin_routes):
+    # Routes are tried one after the other, so those used most come first.
+    for routes in (session_routes, model_routes, status_routes, admin_routes):
         app.include_router(routes.router)
     for pages in (page_routes, session_pages):
         app.include_router(pages.router)

@@ -79,10 +79,7 @@ class Batcher:
             else:
                 groups.setdefault(key, []).append(job)
         for key, group in groups.items():
-            if len(group) == 1:
-                self._run_alone(group[0])
-            else:
-                self._run_together(key, group)
+            self._run_together(key, group)
 
     def _run_alone(self, job: _Job) -> None:
         try:
@@ -125,7 +122,7 @@ def _step(job: _Job) -> Step:
     call = job.call
     assert isinstance(call, Advance)
     return Step(
-        job.engine.live,
+        job.engine.row,
         call.turn,
         call.query,
         call.outcome,

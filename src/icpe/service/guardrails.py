@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import secrets
+import random
 import sys
 import time
 from typing import Any
@@ -124,7 +124,7 @@ class _Exchange:
 
     def __init__(self, scope: Scope, send: Send):
         self.scope, self._send = scope, send
-        self.begun, self.id = time.monotonic(), secrets.token_hex(8)
+        self.begun, self.id = time.monotonic(), f"{random.getrandbits(64):016x}"
         self.status: int | None = None
 
     async def send(self, message: Message) -> None:

@@ -23,6 +23,53 @@ Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
 
 @router.post(
+    "/{id}/ask",
+    response_model=schemas.SessionView,
+    responses=answers(404, 409),
+    dependencies=[require("run")],
+)
+async def ask(request: Request, id: Id, given: schemas.Ask | None = None) -> Any:
+    """Has so many questions open; those that are open already stay."""
+    given = given or schemas.Ask()
+    return await _changed(
+        request,
+        id,
+        lambda entry: entry.engine.ask(entry.state, given.count),
+        Repeatable(),
+        given.at,
+    )
+
+
+@router.post(
+    "/{id}/tell",
+    response_model=schemas.SessionView,
+    responses=answers(404, 409),
+    dependencies=[require("run")],
+)
+async def tell(request: Request, id: Id, given: schemas.Tell) -> Any:
+    """Takes in an answer, which is durable when this returns."""
+
+    def rule(entry: Entry) -> Steps[Change]:
+        if not given.unasked:
+            _check_open(entry, given.query)
+        change = yield from entry.engine.tell(
+            entry.state,
+            given.query,
+            given.outcome,
+            given.terminated,
+            given.query_mask,
+        )
+        if not given.ask:
+            return change
+        more = yield from entry.engine.ask(change.state, given.ask)
+        return Change((*change.drafts, *more.drafts), more.state)
+
+    content = {"query": given.query, "outcome": given.outcome}
+    repeatable = Repeatable(given.token, Kind.TOLD, content)
+    return await _changed(request, id, rule, repeatable, given.at)
+
+
+@router.post(
     "",
     status_code=201,
     response_model=schemas.SessionView,
@@ -133,53 +180,6 @@ async def report(
         "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"
     }
     return HTMLResponse(report_page(found), headers=policy)
-
-
-@router.post(
-    "/{id}/ask",
-    response_model=schemas.SessionView,
-    responses=answers(404, 409),
-    dependencies=[require("run")],
-)
-async def ask(request: Request, id: Id, given: schemas.Ask | None = None) -> Any:
-    """Has so many questions open; those that are open already stay."""
-    given = given or schemas.Ask()
-    return await _changed(
-        request,
-        id,
-        lambda entry: entry.engine.ask(entry.state, given.count),
-        Repeatable(),
-        given.at,
-    )
-
-
-@router.post(
-    "/{id}/tell",
-    response_model=schemas.SessionView,
-    responses=answers(404, 409),
-    dependencies=[require("run")],
-)
-async def tell(request: Request, id: Id, given: schemas.Tell) -> Any:
-    """Takes in an answer, which is durable when this returns."""
-
-    def rule(entry: Entry) -> Steps[Change]:
-        if not given.unasked:
-            _check_open(entry, given.query)
-        change = yield from entry.engine.tell(
-            entry.state,
-            given.query,
-            given.outcome,
-            given.terminated,
-            given.query_mask,
-        )
-        if not given.ask:
-            return change
-        more = yield from entry.engine.ask(change.state, given.ask)
-        return Change((*change.drafts, *more.drafts), more.state)
-
-    content = {"query": given.query, "outcome": given.outcome}
-    repeatable = Repeatable(given.token, Kind.TOLD, content)
-    return await _changed(request, id, rule, repeatable, given.at)
 
 
 @router.post(

@@ -10,7 +10,7 @@ import concurrent.futures
 import dataclasses
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -249,9 +249,7 @@ class Cache:
 
     def __init__(self, most_bytes: int):
         self._most, self._bytes = most_bytes, 0
-        self._entries: collections.OrderedDict[str, tuple[Entry, int]] = (
-            collections.OrderedDict()
-        )
+        self._entries: collections.OrderedDict[str, _Kept] = collections.OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -261,28 +259,39 @@ class Cache:
         if id not in self._entries:
             return None
         self._entries.move_to_end(id)
-        return self._entries[id][0]
+        return self._entries[id].entry
 
     def put(self, entry: Entry) -> None:
         """Keeps a session, and lets go those that were not used for longest."""
+        known = self._entries.get(entry.id)
+        arrays = _array_bytes(entry) if known is None else known.array_bytes
         self.drop(entry.id)
-        size = _num_bytes(entry)
-        self._entries[entry.id] = entry, size
-        self._bytes += size
+        self._entries[entry.id] = kept = _Kept(entry, arrays)
+        self._bytes += kept.num_bytes
         while self._bytes > self._most and len(self._entries) > 1:
             self.drop(next(iter(self._entries)))
 
     def drop(self, id: str) -> None:
         """Forgets a session."""
-        _, size = self._entries.pop(id, (None, 0))
-        self._bytes -= size
+        kept = self._entries.pop(id, None)
+        self._bytes -= 0 if kept is None else kept.num_bytes
 
 
-def _num_bytes(entry: Entry) -> int:
-    """About what an entry takes: arrays, and some KB for each event."""
+class _Kept(NamedTuple):
+    """An entry, and how large the arrays of its turn are, which does not change."""
+
+    entry: Entry
+    array_bytes: int
+
+    @property
+    def num_bytes(self) -> int:
+        """About what the entry takes: arrays, and some KB for each event."""
+        return self.array_bytes + 2_000 * len(self.entry.events) + 10_000
+
+
+def _array_bytes(entry: Entry) -> int:
     leaves = jax.tree.leaves(entry.state.turn)
-    arrays = sum(getattr(leaf, "nbytes", 8) for leaf in leaves)
-    return arrays + 2_000 * len(entry.events) + 10_000
+    return sum(getattr(leaf, "nbytes", 8) for leaf in leaves)
 
 
 def _extended(entry: Entry, change: Change, token: str | None) -> Entry:
