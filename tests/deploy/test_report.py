@@ -42,7 +42,7 @@ def model(tmp_path):
 
 
 def test_a_report_comes_out_again_bit_for_bit(session, report):
-    assert report_problems(read_report(report), session._engine) == []
+    assert report_problems(read_report(report), session._rules) == []
     assert report["steps"][-1]["posterior"] == session.posterior.tolist()
     assert len(report["steps"]) == 7
     assert report["result"]["stop_reason"] == "budget"
@@ -101,7 +101,7 @@ def an_earlier_stop(report):
     ids=lambda it: it.__name__,
 )
 def test_a_forged_report_is_found(session, report, change):
-    assert report_problems(read_report(forged(report, change)), session._engine)
+    assert report_problems(read_report(forged(report, change)), session._rules)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_the_page_shows_answer_and_reasons_and_escapes_what_people_wrote(report)
 
 
 def test_the_table_has_every_event(session):
-    rows = list(csv.reader(io.StringIO(answers_csv(session._engine, session.events))))
+    rows = list(csv.reader(io.StringIO(answers_csv(session._rules, session.events))))
     assert rows[0][-1] == "reward" and len(rows) == len(session.events) + 1
     told = [row for row in rows if row[2] == "told"]
     assert [row[3] for row in told].count("no") == 1

@@ -9,8 +9,9 @@ import pytest
 
 from icpe import Client
 from icpe.core.errors import IcpeError
-from icpe.deploy.engine import Engine, complete
 from icpe.deploy.events import Kind, effective
+from icpe.deploy.session_rules import SessionRules
+from icpe.deploy.session_state import complete
 from icpe.deploy.setup import Setup
 from icpe.deploy.storage import open_storage
 from support.postgres import find_binaries, running_server
@@ -77,8 +78,8 @@ def check_nothing_lost(storage_url: str, people: list[Person]) -> int:
                 told = [it for it in effective(events) if it.kind is Kind.TOLD]
                 kept[id] = [it.body["outcome"][0] for it in told]
                 assert len(set(kept[id])) == len(kept[id]), "an answer is there twice"
-                engine = Engine(Setup.from_dict(events[0].body, small_bandit()))
-                state = complete(engine.rebuild(events), engine.live)
+                rules = SessionRules(Setup.from_dict(events[0].body, small_bandit()))
+                state = complete(rules.rebuild(events), rules.live)
                 assert len(state.history) == len(kept[id])
             assert kept[id].count(outcome) == 1, "an acknowledged answer is lost"
     storage.close()

@@ -133,7 +133,7 @@ def test_a_finished_session_names_its_answer(page):
 def test_a_warning_of_the_guard_is_shown_at_once(page, monkeypatch):
     path, text = start(page)
     alarm = "50.3 came for query <arm 0>; are the units right?"
-    monkeypatch.setattr("icpe.deploy.engine.State.alarm", alarm)
+    monkeypatch.setattr("icpe.deploy.session_state.State.alarm", alarm)
     warned = send(page, path, text, "tell", **{"value-0": "50.3"}).text
     assert "These answers do not look like this family" in warned
     assert "50.3 came for query &lt;arm 0&gt;" in warned and "<arm" not in warned

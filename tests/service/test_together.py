@@ -10,9 +10,10 @@ import pytest
 from icpe import zoo
 from icpe.core.request import Request
 from icpe.deploy import Session
-from icpe.deploy.engine import Engine, complete
 from icpe.deploy.events import Event, Kind, Status
 from icpe.deploy.memory import MemoryStorage
+from icpe.deploy.session_rules import SessionRules
+from icpe.deploy.session_state import complete
 from icpe.deploy.setup import Setup
 from icpe.play.together import Step, TogetherSteps
 from icpe.service.batcher import Batcher
@@ -26,20 +27,20 @@ def steps_of(artifact, number, rng):
     spec = artifact.family.spec
     for i in range(number):
         request = Request(price=0.01 * (1 + i % 3), max_queries=spec.horizon - i % 2)
-        engine = Engine(Setup.of(artifact, None, request, seed=i))
-        state = complete(engine.begin(), engine.live)
+        rules = SessionRules(Setup.of(artifact, None, request, seed=i))
+        state = complete(rules.begin(), rules.live)
         state = state.state
         for _ in range(rng.integers(0, 5)):
             query = int(rng.integers(spec.num_queries))
             told = rng.normal(size=spec.outcome_size)
-            state = complete(engine.tell(state, query, told), engine.live).state
+            state = complete(rules.tell(state, query, told), rules.live).state
             if state.stopped:
                 break
         outcome = rng.normal(size=spec.outcome_size).astype(np.float32)
         query = int(rng.integers(spec.num_queries))
         mask = np.ones(spec.num_queries, bool)
         told = (query, outcome, mask, bool(i % 5 == 4))
-        steps.append((engine.live, Step(engine.row, state.turn, *told)))
+        steps.append((rules.live, Step(rules.row, state.turn, *told)))
     return steps
 
 
@@ -66,22 +67,22 @@ def test_steps_together_have_the_bits_of_steps_alone(name):
 def test_a_batcher_runs_calls_of_many_sessions_at_once():
     sizes = []
     batcher = Batcher(gather_seconds=0.2, observe=sizes.append)
-    engines = [
-        Engine(Setup.of(small_bandit(), None, Request(budget=6), seed=i))
+    all_rules = [
+        SessionRules(Setup.of(small_bandit(), None, Request(budget=6), seed=i))
         for i in range(6)
     ]
 
-    async def play(engine, number):
-        state = (await batcher.complete(engine, engine.begin())).state
+    async def play(rules, number):
+        state = (await batcher.complete(rules, rules.begin())).state
         for i in range(3):
             change = await batcher.complete(
-                engine, engine.tell(state, i, 0.1 * number + i)
+                rules, rules.tell(state, i, 0.1 * number + i)
             )
             state = change.state
         return state
 
     async def all_of_them():
-        return await asyncio.gather(*(play(it, i) for i, it in enumerate(engines)))
+        return await asyncio.gather(*(play(it, i) for i, it in enumerate(all_rules)))
 
     states = asyncio.run(all_of_them())
     batcher.close()
@@ -96,15 +97,15 @@ def test_a_batcher_runs_calls_of_many_sessions_at_once():
 
 def test_a_call_that_fails_is_told_to_its_own_session():
     batcher = Batcher(gather_seconds=0.05)
-    engine = Engine(Setup.of(small_bandit(), None, Request(budget=6)))
+    rules = SessionRules(Setup.of(small_bandit(), None, Request(budget=6)))
 
     def broken():
         yield lambda live: 1 / 0
 
     async def both():
         return await asyncio.gather(
-            batcher.complete(engine, broken()),
-            batcher.complete(engine, engine.begin()),
+            batcher.complete(rules, broken()),
+            batcher.complete(rules, rules.begin()),
             return_exceptions=True,
         )
 

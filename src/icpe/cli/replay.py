@@ -46,9 +46,9 @@ def run(args: Args) -> int:
     from icpe.cli.terminal import print_json
     from icpe.core.errors import InvalidParameterError
     from icpe.deploy.durable import artifact_hash, check_artifact, versions
-    from icpe.deploy.engine import Engine
     from icpe.deploy.events import Event
     from icpe.deploy.report import read_report, report_problems
+    from icpe.deploy.session_rules import SessionRules
     from icpe.deploy.setup import Setup
 
     try:
@@ -67,8 +67,8 @@ def run(args: Args) -> int:
     created = Event.from_dict(report["events"][0])
     check_artifact(created, artifact_hash(artifact), report["session"])
     keep_compiled_programs()
-    engine = Engine(Setup.from_dict(created.body, artifact))
-    problems = report_problems(report, engine)
+    rules = SessionRules(Setup.from_dict(created.body, artifact))
+    problems = report_problems(report, rules)
     then, now = report["versions"], versions()
     if args.json:
         result = {"same": not problems, "problems": problems, "versions": now}

@@ -2,5 +2,5 @@
 
 from icpe.deploy.durable import DurableSession as DurableSession
 from icpe.deploy.durable import open_session as open_session
-from icpe.deploy.engine import Answer as Answer
 from icpe.deploy.session import Session as Session
+from icpe.deploy.session_state import Answer as Answer

@@ -16,12 +16,13 @@ from icpe.artifact import Artifact
 from icpe.artifact.certificate import digest
 from icpe.artifact.trees import hash_arrays
 from icpe.core.errors import ConflictError, InvalidParameterError, SessionError
-from icpe.core.request import LEAST_CONFIDENCE, Request
+from icpe.core.request import LEAST_CONFIDENCE, Promise, Request
 from icpe.core.units import Units
-from icpe.deploy.engine import Change, Engine, complete
 from icpe.deploy.events import Draft, Event, Kind, numbered
 from icpe.deploy.report import session_report
 from icpe.deploy.session import AbstractSession
+from icpe.deploy.session_rules import SessionRules
+from icpe.deploy.session_state import Change, complete
 from icpe.deploy.setup import Setup
 from icpe.deploy.storage import AbstractStorage, check_session_id, open_storage
 from icpe.families.registry import describe
@@ -97,9 +98,9 @@ class DurableSession(AbstractSession):
         self._storage = storage
         self._turns = threading.Lock()
         check_artifact(events[0], artifact_hash(artifact), id)
-        self._engine = Engine(Setup.from_dict(events[0].body, artifact))
+        self._rules = SessionRules(Setup.from_dict(events[0].body, artifact))
         self._events = events
-        self._state = complete(self._engine.rebuild(events), self._engine.live)
+        self._state = complete(self._rules.rebuild(events), self._rules.live)
 
     def refresh(self) -> None:
         """Takes notice of what other processes have told."""
@@ -112,7 +113,7 @@ class DurableSession(AbstractSession):
         `icpe replay` checks it.
         """
         with self._turns:
-            return session_report(self.id, self._engine, self._events)
+            return session_report(self.id, self._rules, self._events)
 
     def _look(self) -> None:
         new = tuple(self._storage.read(self.id, len(self._events)))
@@ -120,10 +121,10 @@ class DurableSession(AbstractSession):
             return
         events = (*self._events, *new)
         if any(it.kind is Kind.UNDONE for it in new):
-            steps = self._engine.rebuild(events)
+            steps = self._rules.rebuild(events)
         else:
-            steps = self._engine.follow(self._state, new)
-        self._state = complete(steps, self._engine.live)
+            steps = self._rules.follow(self._state, new)
+        self._state = complete(steps, self._rules.live)
         self._events = events
 
     def _keep(self, events: tuple[Event, ...]) -> None:
@@ -144,6 +145,7 @@ def open_session(
     price: float | None = None,
     max_queries: int | None = None,
     confidence: float = LEAST_CONFIDENCE,
+    promise: Promise | str = Promise.AVERAGE,
     first_outcome: Any = None,
     query_mask: Any = None,
     seed: int = 0,
@@ -164,6 +166,7 @@ def open_session(
         price: see `icpe.Session`.
         max_queries: see `icpe.Session`.
         confidence: see `icpe.Session`.
+        promise: see `icpe.Session`.
         first_outcome: see `icpe.Session`.
         query_mask: see `icpe.Session`.
         seed: see `icpe.Session`.
@@ -178,7 +181,7 @@ def open_session(
     """
     artifact = _loaded(artifact)
     storage = open_storage(storage)
-    asked = (error_prob, budget, price, max_queries, confidence)
+    asked = (error_prob, budget, price, max_queries, confidence, promise)
     goals = (error_prob, budget, price)
     if id is not None:
         events = tuple(storage.read(check_session_id(id)))
@@ -198,8 +201,8 @@ def open_session(
         names=names,
     )
     id = id or new_session_id()
-    engine = Engine(setup)
-    begun: Change = complete(engine.begin(), engine.live)
+    rules = SessionRules(setup)
+    begun: Change = complete(rules.begin(), rules.live)
     created = Draft(Kind.CREATED, creation(setup, artifact_hash(artifact), None))
     events = numbered((created, *begun.drafts), 0, begun.state.status)
     try:

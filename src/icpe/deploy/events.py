@@ -1,7 +1,7 @@
 """What happens in a session, as records that are only ever added to.
 
 The events of a session, in order, are all there is: its state is what the rules of
-`icpe.deploy.engine` make of them.
+`icpe.deploy.session_rules` make of them.
 """
 
 import dataclasses

@@ -14,18 +14,19 @@ from typing import Any
 
 from icpe.artifact.certificate import digest
 from icpe.core.errors import IcpeError, InvalidParameterError
-from icpe.deploy.engine import Change, Engine, State, complete
 from icpe.deploy.events import Draft, Event, Kind, effective
+from icpe.deploy.session_rules import SessionRules
+from icpe.deploy.session_state import Change, State, complete
 
 FORMAT, VERSION = "icpe session report", 1
 
 
 def session_report(
-    session: str, engine: Engine, events: Sequence[Event]
+    session: str, rules: SessionRules, events: Sequence[Event]
 ) -> dict[str, Any]:
     """The report of a session with these events, as JSON-compatible values."""
     created = events[0].body
-    steps, state = _steps(engine, events)
+    steps, state = _steps(rules, events)
     report = {
         "format": FORMAT,
         "version": VERSION,
@@ -38,24 +39,24 @@ def session_report(
         "begun": events[0].time,
         "ended": events[-1].time,
         "steps": steps,
-        "result": _result(engine, state),
+        "result": _result(rules, state),
         "events": [event.to_dict() for event in events],
     }
     return {**report, "digest": digest(report)}
 
 
-def report_problems(report: Any, engine: Engine) -> list[str]:
+def report_problems(report: Any, rules: SessionRules) -> list[str]:
     """What of a report does not come out again, a sentence each; none if all does.
 
     Args:
         report: as `read_report` gives it.
-        engine: made from the report's first event and the artifact.
+        rules: made from the report's first event and the artifact.
     """
     events = [Event.from_dict(it) for it in report["events"]]
-    problems = _event_problems(engine, events)
+    problems = _event_problems(rules, events)
     if problems:
         return problems
-    again = session_report(report["session"], engine, events)
+    again = session_report(report["session"], rules, events)
     again = json.loads(json.dumps(again, allow_nan=False))
     return [
         f"{name} is not what comes out when the session is gone through again"
@@ -94,9 +95,9 @@ def read_report(values: Any) -> dict[str, Any]:
     return copy.deepcopy(values)
 
 
-def answers_csv(engine: Engine, events: Sequence[Event]) -> str:
+def answers_csv(rules: SessionRules, events: Sequence[Event]) -> str:
     """All events as a table, one row each, with the answers in columns."""
-    spec = engine.setup.family.spec
+    spec = rules.setup.family.spec
     names = spec.outcome_names or tuple(
         "outcome" if spec.outcome_size == 1 else f"outcome {i}"
         for i in range(spec.outcome_size)
@@ -110,7 +111,7 @@ def answers_csv(engine: Engine, events: Sequence[Event]) -> str:
     for event in events:
         body = event.body
         queries = body.get("queries", [body["query"]] if "query" in body else [])
-        called = " ".join(_safe(engine.setup.words.query_name(it)) for it in queries)
+        called = " ".join(_safe(rules.setup.words.query_name(it)) for it in queries)
         outcome = body.get("outcome", []) if event.kind is Kind.TOLD else []
         told = body.get("told") if event.kind is Kind.TOLD else None
         writer.writerow(
@@ -134,17 +135,17 @@ def _safe(word: str) -> str:
 
 
 def _steps(
-    engine: Engine, events: Sequence[Event]
+    rules: SessionRules, events: Sequence[Event]
 ) -> tuple[list[dict[str, Any]], State]:
     """Each answer that counts, with the belief after it."""
-    live, kept = engine.live, effective(events)
-    state = complete(engine.rebuild(kept[:1]), live)
+    live, kept = rules.live, effective(events)
+    state = complete(rules.rebuild(kept[:1]), live)
     steps = [{"event": 0, **_belief(state)}]
     asked: dict[int, float] = {}
-    words = engine.setup.words
+    words = rules.setup.words
     for i, event in enumerate(kept[1:], 1):
         after = itertools.takewhile(lambda it: it.kind in _FOLLOWING, kept[i + 1 :])
-        state = complete(engine.follow(state, [event, *after]), live)
+        state = complete(rules.follow(state, [event, *after]), live)
         if event.kind is Kind.ASKED:
             asked |= dict.fromkeys(event.body["queries"], event.time)
         if event.kind is Kind.TOLD:
@@ -162,7 +163,7 @@ def _steps(
                     **_belief(state),
                 }
             )
-    return steps, complete(engine.rebuild(events), live)
+    return steps, complete(rules.rebuild(events), live)
 
 
 _FOLLOWING = (Kind.ALARMED, Kind.STOPPED)
@@ -176,24 +177,24 @@ def _belief(state: State) -> dict[str, Any]:
     }
 
 
-def _result(engine: Engine, state: State) -> dict[str, Any]:
+def _result(rules: SessionRules, state: State) -> dict[str, Any]:
     return {
         "status": str(state.status),
         "stop_reason": state.stop_reason.name.lower(),
         "stop_sentence": state.stop_reason.sentence,
         "recommendation": state.recommendation,
-        "recommendation_name": engine.setup.words.hypothesis_name(state.recommendation),
+        "recommendation_name": rules.setup.words.hypothesis_name(state.recommendation),
         "num_queries": len(state.history),
-        "certified": engine.certificate(state) is not None,
-        "certificate_lost": engine.certificate_lost(state),
+        "certified": rules.certificate(state) is not None,
+        "certificate_lost": rules.certificate_lost(state),
         "alarm": state.alarm,
     }
 
 
-def _event_problems(engine: Engine, events: Sequence[Event]) -> list[str]:
+def _event_problems(rules: SessionRules, events: Sequence[Event]) -> list[str]:
     """Where the rules make other events of what was told."""
-    live = engine.live
-    change = complete(engine.begin(), live)
+    live = rules.live
+    change = complete(rules.begin(), live)
     i = 1
     while True:
         for draft in change.drafts:
@@ -207,28 +208,28 @@ def _event_problems(engine: Engine, events: Sequence[Event]) -> list[str]:
         if i >= len(events):
             return []
         try:
-            change = complete(_rule(engine, change.state, events, i), live)
+            change = complete(_rule(rules, change.state, events, i), live)
         except IcpeError as error:
             return [f"event {i} ({events[i].kind}) is not possible there: {error}"]
         if not change.drafts:
             return [f"event {i} ({events[i].kind}) does not come out there"]
 
 
-def _rule(engine: Engine, state: State, events: Sequence[Event], i: int):
+def _rule(rules: SessionRules, state: State, events: Sequence[Event], i: int):
     event = events[i]
     body = event.body
     if event.kind is Kind.ASKED:
-        return engine.ask(state, len(state.open_queries) + len(body["queries"]))
+        return rules.ask(state, len(state.open_queries) + len(body["queries"]))
     if event.kind is Kind.TOLD:
         told = body["outcome"] if body.get("told") is None else body["told"]
         given = (body["query"], told, body["terminated"], body["query_mask"])
-        return engine.tell(state, *given)
+        return rules.tell(state, *given)
     if event.kind is Kind.SKIPPED:
-        return engine.skip(state, body["query"])
+        return rules.skip(state, body["query"])
     if event.kind is Kind.UNDONE:
-        return engine.undo(state, events[:i])
+        return rules.undo(state, events[:i])
     if event.kind is Kind.CLOSED:
-        return engine.close(state)
+        return rules.close(state)
     return _nothing(state)
 
 

@@ -22,9 +22,10 @@ from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import LEAST_CONFIDENCE, OperatingPoint, Promise, Request
 from icpe.core.units import Units
-from icpe.deploy.engine import Answer, Change, Engine, State, Steps, complete
 from icpe.deploy.events import Draft, Event, Kind, numbered
 from icpe.deploy.repeats import Repeatable
+from icpe.deploy.session_rules import SessionRules
+from icpe.deploy.session_state import Answer, Change, State, Steps, complete
 from icpe.deploy.setup import Setup
 
 
@@ -39,7 +40,7 @@ class AbstractSession:
     already is answered like anybody who was not asked.
     """
 
-    _engine: Engine
+    _rules: SessionRules
     _state: State
     _events: tuple[Event, ...]
     _turns: threading.Lock
@@ -63,7 +64,7 @@ class AbstractSession:
             )
         with self._turns:
             self._look()
-            self._make(lambda state: self._engine.ask(state, count or 1))
+            self._make(lambda state: self._rules.ask(state, count or 1))
             found = list(self._state.open_queries)
             if count is not None:
                 return found if not self.stopped else []
@@ -109,7 +110,7 @@ class AbstractSession:
         """
         with self._turns:
             self._make(
-                lambda state: self._engine.tell(
+                lambda state: self._rules.tell(
                     state, query, outcome, terminated, query_mask
                 ),
                 Repeatable(token, Kind.TOLD, {"query": query, "outcome": outcome}),
@@ -128,7 +129,7 @@ class AbstractSession:
         """
         with self._turns:
             self._make(
-                lambda state: self._engine.skip(state, query),
+                lambda state: self._rules.skip(state, query),
                 Repeatable(token, Kind.SKIPPED, {"query": query}),
             )
 
@@ -143,7 +144,7 @@ class AbstractSession:
         """
         with self._turns:
             self._make(
-                lambda state: self._engine.undo(state, self._events),
+                lambda state: self._rules.undo(state, self._events),
                 Repeatable(token, Kind.UNDONE, {}),
             )
 
@@ -155,7 +156,7 @@ class AbstractSession:
             ConflictError: as in `tell`.
         """
         with self._turns:
-            self._make(self._engine.close, Repeatable(token, Kind.CLOSED, {}))
+            self._make(self._rules.close, Repeatable(token, Kind.CLOSED, {}))
 
     @property
     def query_name(self) -> str | None:
@@ -163,7 +164,7 @@ class AbstractSession:
         if self.stopped:
             return None
         queries = self._state.open_queries or (self._state.query,)
-        return self._engine.setup.words.query_name(queries[0])
+        return self._rules.setup.words.query_name(queries[0])
 
     @property
     def stopped(self) -> bool:
@@ -193,7 +194,7 @@ class AbstractSession:
     @property
     def recommendation_name(self) -> str:
         """The name of that hypothesis."""
-        return self._engine.setup.words.hypothesis_name(self._state.recommendation)
+        return self._rules.setup.words.hypothesis_name(self._state.recommendation)
 
     @property
     def posterior(self) -> Float[np.ndarray, "hypotheses"] | None:
@@ -218,12 +219,12 @@ class AbstractSession:
     @property
     def certificate(self) -> Certificate | None:
         """The certificate behind `certified`, which says the confidence, or None."""
-        return self._engine.certificate(self._state)
+        return self._rules.certificate(self._state)
 
     @property
     def certificate_lost(self) -> str | None:
         """Why the certificate of the request no longer holds, in words, or None."""
-        return self._engine.certificate_lost(self._state)
+        return self._rules.certificate_lost(self._state)
 
     @property
     def alarm(self) -> str | None:
@@ -239,7 +240,7 @@ class AbstractSession:
 
         Whether it was shown is another matter: see `certified`.
         """
-        return self._engine.setup.request.promised
+        return self._rules.setup.request.promised
 
     @property
     def undecided(self) -> bool:
@@ -250,12 +251,12 @@ class AbstractSession:
         """
         if not self.stopped or self.posterior is None:
             return False
-        return not bool(self._engine.setup.player.is_decided(self.posterior))
+        return not bool(self._rules.setup.player.is_decided(self.posterior))
 
     @property
     def operating_point(self) -> OperatingPoint:
         """The price or budget by which the request is served."""
-        return self._engine.setup.player.operating_point
+        return self._rules.setup.player.operating_point
 
     def _look(self) -> None:
         """Takes notice of what others have done."""
@@ -271,7 +272,7 @@ class AbstractSession:
         """Follows a rule, keeps its events, and makes its state the present one."""
         if repeatable.was_done(self._events):
             return
-        change = complete(rule(self._state), self._engine.live)
+        change = complete(rule(self._state), self._rules.live)
         if change.drafts:
             number, status = len(self._events), change.state.status
             new = numbered(change.drafts, number, status, repeatable.token)
@@ -342,9 +343,9 @@ class Session(AbstractSession):
             units=units,
             names=names,
         )
-        self._engine = Engine(setup)
+        self._rules = SessionRules(setup)
         self._turns = threading.Lock()
-        begun = complete(self._engine.begin(), self._engine.live)
+        begun = complete(self._rules.begin(), self._rules.live)
         drafts = (Draft(Kind.CREATED, setup.to_dict()), *begun.drafts)
         self._events = numbered(drafts, 0, begun.state.status)
         self._state = begun.state

@@ -7,14 +7,15 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from icpe.deploy.engine import Advance, Call, Engine, Result, Steps
+from icpe.deploy.session_rules import SessionRules
+from icpe.deploy.session_state import Advance, Call, Result, Steps
 from icpe.play.together import CAPACITIES, Step, TogetherSteps
 
 _MOST, _MOST_PROGRAMS = CAPACITIES[-1], 64
 
 
 class _Job(NamedTuple):
-    engine: Engine
+    rules: SessionRules
     call: Call
     done: concurrent.futures.Future[Any]
 
@@ -34,12 +35,12 @@ class Batcher:
         self._thread = threading.Thread(target=self._work, name="models", daemon=True)
         self._thread.start()
 
-    async def complete(self, engine: Engine, steps: Steps[Result]) -> Result:
+    async def complete(self, rules: SessionRules, steps: Steps[Result]) -> Result:
         """What a rule returns, its calls being run here."""
         try:
             call = next(steps)
             while True:
-                job = _Job(engine, call, concurrent.futures.Future())
+                job = _Job(rules, call, concurrent.futures.Future())
                 self._jobs.put(job)
                 waiting = asyncio.wrap_future(job.done)
                 call = steps.send(await asyncio.shield(waiting))
@@ -83,13 +84,13 @@ class Batcher:
 
     def _run_alone(self, job: _Job) -> None:
         try:
-            job.done.set_result(job.call(job.engine.live))
+            job.done.set_result(job.call(job.rules.live))
         except BaseException as error:
             job.done.set_exception(error)
         self._observe(1)
 
     def _run_together(self, key: Any, group: list[_Job]) -> None:
-        live = group[0].engine.live
+        live = group[0].rules.live
         if key not in self._together:
             regime = live.operating_point.regime
             if len(self._together) >= _MOST_PROGRAMS:
@@ -114,7 +115,7 @@ def _group(job: _Job) -> Any:
     """
     if not isinstance(job.call, Advance):
         return None
-    live = job.engine.live
+    live = job.rules.live
     return id(live.explorer), live.operating_point.regime
 
 
@@ -122,7 +123,7 @@ def _step(job: _Job) -> Step:
     call = job.call
     assert isinstance(call, Advance)
     return Step(
-        job.engine.row,
+        job.rules.row,
         call.turn,
         call.query,
         call.outcome,

@@ -77,8 +77,8 @@ async def next_query(request: Request, given: schemas.GivenHistory) -> Any:
         lambda: model.setup(goal_of(given), **start_of(given))
     )
     history = [answer.model_dump() for answer in given.history]
-    engine, state = await sessions.follow(model, setup, history)
-    view = {"model": model.name, "artifact": model.hash, **state_view(engine, state)}
+    rules, state = await sessions.follow(model, setup, history)
+    view = {"model": model.name, "artifact": model.hash, **state_view(rules, state)}
     return JSONResponse(view)
 
 

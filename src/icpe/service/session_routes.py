@@ -5,17 +5,15 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
-from icpe.core.errors import SessionError
-from icpe.deploy.engine import Change, Steps
 from icpe.deploy.events import Kind, Status
 from icpe.deploy.repeats import Repeatable
 from icpe.deploy.report import answers_csv, session_report
 from icpe.deploy.report_html import report_page
-from icpe.service import schemas
+from icpe.service import actions, schemas
 from icpe.service.access import require
 from icpe.service.documented import answers
 from icpe.service.model_routes import goal_of, start_of
-from icpe.service.sessions import Entry, Rule
+from icpe.service.sessions import Entry
 from icpe.service.views import session_view, summary_view
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
@@ -31,13 +29,7 @@ Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 async def ask(request: Request, id: Id, given: schemas.Ask | None = None) -> Any:
     """Has so many questions open; those that are open already stay."""
     given = given or schemas.Ask()
-    return await _changed(
-        request,
-        id,
-        lambda entry: entry.engine.ask(entry.state, given.count),
-        Repeatable(),
-        given.at,
-    )
+    return await _changed(request, id, actions.asking(given.count), given.at)
 
 
 @router.post(
@@ -48,25 +40,15 @@ async def ask(request: Request, id: Id, given: schemas.Ask | None = None) -> Any
 )
 async def tell(request: Request, id: Id, given: schemas.Tell) -> Any:
     """Takes in an answer, which is durable when this returns."""
-
-    def rule(entry: Entry) -> Steps[Change]:
-        if not given.unasked:
-            _check_open(entry, given.query)
-        change = yield from entry.engine.tell(
-            entry.state,
-            given.query,
-            given.outcome,
-            given.terminated,
-            given.query_mask,
-        )
-        if not given.ask:
-            return change
-        more = yield from entry.engine.ask(change.state, given.ask)
-        return Change((*change.drafts, *more.drafts), more.state)
-
+    told = actions.Told(given.query, given.outcome, given.terminated, given.query_mask)
     content = {"query": given.query, "outcome": given.outcome}
-    repeatable = Repeatable(given.token, Kind.TOLD, content)
-    return await _changed(request, id, rule, repeatable, given.at)
+    action = actions.telling(
+        lambda entry: told,
+        Repeatable(given.token, Kind.TOLD, content),
+        unasked=given.unasked,
+        then_ask=given.ask,
+    )
+    return await _changed(request, id, action, given.at)
 
 
 @router.post(
@@ -151,7 +133,7 @@ async def export(
     if format == "json":
         values = {"id": id, "events": [it.to_dict() for it in entry.events]}
         return JSONResponse(values, headers=_attached(id, "json"))
-    table = answers_csv(entry.engine, entry.events)
+    table = answers_csv(entry.rules, entry.events)
     return Response(table, media_type="text/csv", headers=_attached(id, "csv"))
 
 
@@ -173,7 +155,7 @@ async def report(
     """
     sessions = request.app.state.service.sessions
     entry = await sessions.read(id)
-    found = await sessions.blocking(session_report, id, entry.engine, entry.events)
+    found = await sessions.blocking(session_report, id, entry.rules, entry.events)
     if format == "json":
         return JSONResponse(found, headers=_attached(id, "json"))
     policy = {
@@ -192,11 +174,7 @@ async def skip(request: Request, id: Id, given: schemas.Skip | None = None) -> A
     """Withdraws an open question for good, the oldest if none is named."""
     given = given or schemas.Skip()
     return await _changed(
-        request,
-        id,
-        lambda entry: entry.engine.skip(entry.state, given.query),
-        Repeatable(given.token, Kind.SKIPPED, {"query": given.query}),
-        given.at,
+        request, id, actions.skipping(given.query, given.token), given.at
     )
 
 
@@ -209,13 +187,7 @@ async def skip(request: Request, id: Id, given: schemas.Skip | None = None) -> A
 async def undo(request: Request, id: Id, given: schemas.Undo | None = None) -> Any:
     """Takes back the last answer or skip. The history keeps it."""
     given = given or schemas.Undo()
-    return await _changed(
-        request,
-        id,
-        lambda entry: entry.engine.undo(entry.state, entry.events),
-        Repeatable(given.token, Kind.UNDONE),
-        given.at,
-    )
+    return await _changed(request, id, actions.undoing(given.token), given.at)
 
 
 @router.post(
@@ -227,20 +199,14 @@ async def undo(request: Request, id: Id, given: schemas.Undo | None = None) -> A
 async def close(request: Request, id: Id, given: schemas.Close | None = None) -> Any:
     """Takes nothing more."""
     given = given or schemas.Close()
-    return await _changed(
-        request,
-        id,
-        lambda entry: entry.engine.close(entry.state),
-        Repeatable(given.token, Kind.CLOSED),
-        given.at,
-    )
+    return await _changed(request, id, actions.closing(given.token), given.at)
 
 
 async def _changed(
-    request: Request, id: str, rule: Rule, repeatable: Repeatable, at: int | None
+    request: Request, id: str, action: actions.Action, at: int | None
 ) -> JSONResponse:
     service = request.app.state.service
-    entry = await service.sessions.change(id, rule, repeatable, at)
+    entry = await service.sessions.change(id, *action, at)
     return _shown(request, entry)
 
 
@@ -250,16 +216,3 @@ def _shown(request: Request, entry: Entry, status: int = 200) -> JSONResponse:
 
 def _attached(id: str, suffix: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="session-{id}.{suffix}"'}
-
-
-def _check_open(entry: Entry, query: int) -> None:
-    state = entry.state
-    if state.stopped and not state.open_queries:
-        return  # which the rules complain about
-    expected = state.open_queries or (state.query,)
-    if query not in expected:
-        names = ", ".join(map(str, expected))
-        raise SessionError(
-            f"query {query} is not open, so this answer may be one that was told "
-            f"before; open is {names}. To tell it all the same, say unasked."
-        )

@@ -17,9 +17,10 @@ import jax
 from icpe.core.errors import ConflictError, IcpeError, StorageError, UnknownNameError
 from icpe.core.request import Request
 from icpe.deploy.durable import creation, new_session_id
-from icpe.deploy.engine import Change, Engine, Result, State, Steps
 from icpe.deploy.events import Draft, Event, Kind, Status, numbered
 from icpe.deploy.repeats import Repeatable
+from icpe.deploy.session_rules import SessionRules
+from icpe.deploy.session_state import Change, Result, State, Steps
 from icpe.deploy.setup import Setup
 from icpe.deploy.storage import AbstractStorage, Summary, check_session_id
 from icpe.service.batcher import Batcher
@@ -36,7 +37,7 @@ class Entry:
 
     id: str
     model: Model
-    engine: Engine
+    rules: SessionRules
     events: tuple[Event, ...]
     state: State
 
@@ -100,8 +101,8 @@ class Sessions:
         Repeatable(token)
         model: Model = await self.blocking(self._models.get, name)
         setup: Setup = await self.blocking(lambda: model.setup(request, **given))
-        engine = Engine(setup)
-        begun = await self._batcher.complete(engine, engine.begin())
+        rules = SessionRules(setup)
+        begun = await self._batcher.complete(rules, rules.begin())
         body = creation(setup, model.hash, name)
         drafts = (Draft(Kind.CREATED, body), *begun.drafts)
         events = numbered(drafts, 0, begun.state.status, token)
@@ -112,7 +113,7 @@ class Sessions:
             if token is None or entry.events[0].token != token:
                 raise
             return entry
-        entry = Entry(id, model, engine, events, begun.state)
+        entry = Entry(id, model, rules, events, begun.state)
         self._cache.put(entry)
         return entry
 
@@ -156,7 +157,7 @@ class Sessions:
                     return entry
                 try:
                     _check_at(entry, at)
-                    change = await self._batcher.complete(entry.engine, rule(entry))
+                    change = await self._batcher.complete(entry.rules, rule(entry))
                 except IcpeError:
                     if fresh:
                         raise
@@ -192,21 +193,21 @@ class Sessions:
 
     async def follow(
         self, model: Model, setup: Setup, answers: Sequence[dict[str, Any]]
-    ) -> tuple[Engine, State]:
+    ) -> tuple[SessionRules, State]:
         """The state of a session with these answers that is not kept."""
-        engine = Engine(setup)
+        rules = SessionRules(setup)
 
         def steps() -> Steps[State]:
-            state = (yield from engine.begin()).state
+            state = (yield from rules.begin()).state
             for answer in answers:
-                state = (yield from engine.tell(state, **answer)).state
+                state = (yield from rules.tell(state, **answer)).state
             return state
 
-        return engine, await self._batcher.complete(engine, steps())
+        return rules, await self._batcher.complete(rules, steps())
 
-    async def complete(self, engine: Engine, steps: Steps[Result]) -> Result:
+    async def complete(self, rules: SessionRules, steps: Steps[Result]) -> Result:
         """What rules return, their model calls being run with those of others."""
-        return await self._batcher.complete(engine, steps)
+        return await self._batcher.complete(rules, steps)
 
     def close(self) -> None:
         """Ends the threads."""
@@ -227,19 +228,17 @@ class Sessions:
             if not new:
                 raise UnknownNameError(f"There is no session {id[:100]!r}.")
             model = await self.blocking(self._models.of_session, new[0], id)
-            engine = Engine(Setup.from_dict(new[0].body, model.artifact))
-            events, steps = new, engine.rebuild(new)
+            rules = SessionRules(Setup.from_dict(new[0].body, model.artifact))
+            events, steps = new, rules.rebuild(new)
         elif not new:
             return known
         else:
-            model, engine = known.model, known.engine
+            model, rules = known.model, known.rules
             events = (*known.events, *new)
             undone = any(it.kind is Kind.UNDONE for it in new)
-            steps = (
-                engine.rebuild(events) if undone else engine.follow(known.state, new)
-            )
-        state = await self._batcher.complete(engine, steps)
-        entry = Entry(id, model, engine, events, state)
+            steps = rules.rebuild(events) if undone else rules.follow(known.state, new)
+        state = await self._batcher.complete(rules, steps)
+        entry = Entry(id, model, rules, events, state)
         self._cache.put(entry)
         return entry
 

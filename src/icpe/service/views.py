@@ -4,7 +4,8 @@ import math
 from typing import Any
 
 from icpe.core.spec import TaskSpec
-from icpe.deploy.engine import Engine, State
+from icpe.deploy.session_rules import SessionRules
+from icpe.deploy.session_state import State
 from icpe.deploy.storage import Summary
 from icpe.service.models import Model
 from icpe.service.sessions import Entry
@@ -25,14 +26,14 @@ def session_view(entry: Entry) -> dict[str, Any]:
         "status": str(entry.state.status),
         "request": body["request"],
         "operating_point": body["operating_point"],
-        **state_view(entry.engine, entry.state),
+        **state_view(entry.rules, entry.state),
     }
 
 
-def state_view(engine: Engine, state: State) -> dict[str, Any]:
+def state_view(rules: SessionRules, state: State) -> dict[str, Any]:
     """Where a session stands, whoever keeps it."""
-    spec = engine.setup.words
-    certificate = engine.certificate(state)
+    spec = rules.setup.words
+    certificate = rules.certificate(state)
     reason = state.stop_reason
     posterior = state.posterior
     return {
@@ -49,7 +50,7 @@ def state_view(engine: Engine, state: State) -> dict[str, Any]:
         "cost": _cost(spec, state),
         "certified": certificate is not None,
         "confidence": None if certificate is None else certificate.confidence,
-        "certificate_lost": engine.certificate_lost(state),
+        "certificate_lost": rules.certificate_lost(state),
         "alarm": state.alarm,
         "history": [
             {

@@ -9,11 +9,11 @@ from fastapi.responses import RedirectResponse, Response
 
 from icpe.core.errors import IcpeError, InvalidOutcomeError
 from icpe.core.simulate import reveals_something
-from icpe.deploy.engine import Change, Steps
 from icpe.deploy.events import Kind
 from icpe.deploy.repeats import Repeatable
 from icpe.deploy.report import answers_csv, session_report
 from icpe.deploy.report_html import report_page
+from icpe.service import actions
 from icpe.service.drawings import words
 from icpe.service.drawings.findings import findings
 from icpe.service.drawings.fitting import view_of
@@ -33,7 +33,7 @@ from icpe.service.page.routes import shown
 from icpe.service.page.timeline import scene_of
 from icpe.service.page.visitors import Visitor, check_form, visitor
 from icpe.service.refusals import status_of
-from icpe.service.sessions import Entry, Rule
+from icpe.service.sessions import Entry
 
 router = APIRouter(prefix="/sessions", route_class=PageRoute, include_in_schema=False)
 Who = Annotated[Visitor, Depends(visitor)]
@@ -67,72 +67,48 @@ async def tell(request: Request, who: Who, id: Id) -> Response:
     """Takes in an answer."""
     form = await read_form(request)
 
-    def rule(entry: Entry) -> Steps[Change]:
-        spec = entry.engine.setup.family.spec
-        mask = _mask(form, spec.num_queries) if "masked" in form else None
-        return entry.engine.tell(
-            entry.state,
-            form.whole("query"),
-            _outcome(form, entry),
-            "terminated" in form,
-            mask,
-        )
+    def told(entry: Entry) -> actions.Told:
+        size = entry.rules.setup.family.spec.num_queries
+        mask = _mask(form, size) if "masked" in form else None
+        outcome = _outcome(form, entry)
+        return actions.Told(form.whole("query"), outcome, "terminated" in form, mask)
 
-    return await _change(request, who, id, form, rule, Kind.TOLD)
+    action = actions.telling(told, Repeatable(form.text("token"), Kind.TOLD))
+    return await _change(request, who, id, form, action)
 
 
 @router.post("/{id}/skip")
 async def skip(request: Request, who: Who, id: Id) -> Response:
     """Asks something else."""
     form = await read_form(request)
-    return await _change(
-        request,
-        who,
-        id,
-        form,
-        lambda entry: entry.engine.skip(entry.state, form.whole("query")),
-        Kind.SKIPPED,
-    )
+    action = actions.skipping(form.whole("query"), form.text("token"))
+    return await _change(request, who, id, form, action)
 
 
 @router.post("/{id}/undo")
 async def undo(request: Request, who: Who, id: Id) -> Response:
     """Takes back the last answer or skip."""
     form = await read_form(request)
-    return await _change(
-        request,
-        who,
-        id,
-        form,
-        lambda entry: entry.engine.undo(entry.state, entry.events),
-        Kind.UNDONE,
-    )
+    action = actions.undoing(form.text("token"))
+    return await _change(request, who, id, form, action)
 
 
 @router.post("/{id}/close")
 async def close(request: Request, who: Who, id: Id) -> Response:
     """Takes nothing more."""
     form = await read_form(request)
-    return await _change(
-        request,
-        who,
-        id,
-        form,
-        lambda entry: entry.engine.close(entry.state),
-        Kind.CLOSED,
-    )
+    action = actions.closing(form.text("token"))
+    return await _change(request, who, id, form, action)
 
 
 async def _change(
-    request: Request, who: Visitor, id: str, form: Form, rule: Rule, kind: Kind
+    request: Request, who: Visitor, id: str, form: Form, action: actions.Action
 ) -> Response:
-    """Follows a rule once, however often the form is sent."""
+    """Does something once, however often the form is sent."""
     check_form(who, form)
     service = request.app.state.service
     try:
-        await service.sessions.change(
-            id, rule, Repeatable(form.text("token"), kind), form.whole("number")
-        )
+        await service.sessions.change(id, *action, form.whole("number"))
     except IcpeError as error:
         if status_of(error) == 404:
             raise
@@ -181,13 +157,13 @@ async def _session_page(
 
 
 def _report(entry: Entry) -> dict[str, Any]:
-    return session_report(entry.id, entry.engine, entry.events)
+    return session_report(entry.id, entry.rules, entry.events)
 
 
 _FILES = {
     "html": (lambda entry: report_page(_report(entry)), "text/html"),
     "json": (lambda entry: json.dumps(_report(entry)), "application/json"),
-    "csv": (lambda entry: answers_csv(entry.engine, entry.events), "text/csv"),
+    "csv": (lambda entry: answers_csv(entry.rules, entry.events), "text/csv"),
 }
 
 
@@ -250,7 +226,7 @@ def _needs_mask(scene: Scene) -> bool:
 
 def _outcome(form: Form, entry: Entry) -> float | list[float]:
     """What was entered: one number in the user's units, or the family's outcome."""
-    setup = entry.engine.setup
+    setup = entry.rules.setup
     query = form.whole("query")
     spec = setup.family.spec
     if query is None or not 0 <= query < spec.num_queries:

@@ -4,8 +4,9 @@ import collections
 
 import numpy as np
 
-from icpe.deploy.engine import Engine, State, Steps
 from icpe.deploy.events import Kind, effective
+from icpe.deploy.session_rules import SessionRules
+from icpe.deploy.session_state import State, Steps
 from icpe.service.drawings.scene import Moment, Scene, Weighed
 from icpe.service.sessions import Entry, Sessions
 
@@ -30,14 +31,14 @@ class Timelines:
             it.number for it in effective(entry.events) if it.kind is Kind.TOLD
         )
         known, moments = self._kept.get(entry.id, (None, ()))
-        now = moment_of(entry.engine, entry.state)
+        now = moment_of(entry.rules, entry.state)
         if moments and known == told:
             moments = (*moments[:-1], now)
         elif moments and told and known == told[:-1]:
             moments = (*moments, now)
         else:
             steps = follow_moments(entry)
-            moments = await self._sessions.complete(entry.engine, steps)
+            moments = await self._sessions.complete(entry.rules, steps)
         self._kept[entry.id] = told, moments
         self._kept.move_to_end(entry.id)
         while len(self._kept) > _MOST_KEPT:
@@ -47,20 +48,20 @@ class Timelines:
 
 def follow_moments(entry: Entry) -> Steps[tuple[Moment, ...]]:
     """Follows the events of a session and keeps every moment."""
-    engine = entry.engine
-    state = (yield from engine.begin()).state
-    moments = [moment_of(engine, state)]
+    rules = entry.rules
+    state = (yield from rules.begin()).state
+    moments = [moment_of(rules, state)]
     for event in effective(entry.events)[1:]:
-        state = yield from engine.follow(state, [event])
+        state = yield from rules.follow(state, [event])
         if event.kind is Kind.TOLD:
-            moments.append(moment_of(engine, state))
+            moments.append(moment_of(rules, state))
     return tuple(moments)
 
 
-def moment_of(engine: Engine, state: State) -> Moment:
+def moment_of(rules: SessionRules, state: State) -> Moment:
     """The session after its last answer."""
     last = state.history[-1] if state.history else None
-    first = np.asarray(engine.setup.first_outcome)
+    first = np.asarray(rules.setup.first_outcome)
     statistic = state.turn.statistic
     weighed = None
     if statistic is not None and np.isfinite(statistic.ask):
@@ -85,7 +86,7 @@ def scene_of(
     entry: Entry, moments: tuple[Moment, ...], shown: int | None = None
 ) -> Scene:
     """The session after `shown` answers, now if None."""
-    state, setup = entry.state, entry.engine.setup
+    state, setup = entry.state, entry.rules.setup
     last = len(moments) - 1
     point = setup.player.operating_point
     waiting = () if state.stopped else (state.query,)
@@ -102,7 +103,7 @@ def scene_of(
         stop_reason=state.stop_reason,
         closed=state.closed,
         certificate=setup.player.certificate,
-        certificate_lost=entry.engine.certificate_lost(state),
+        certificate_lost=entry.rules.certificate_lost(state),
         alarm=state.alarm,
         undecided=_is_undecided(entry),
         table=entry.model.artifact.table,
@@ -111,7 +112,7 @@ def scene_of(
 
 
 def _is_undecided(entry: Entry) -> bool:
-    state, player = entry.state, entry.engine.setup.player
+    state, player = entry.state, entry.rules.setup.player
     if not state.stopped or state.posterior is None:
         return False
     return not bool(player.is_decided(state.posterior))

@@ -1,140 +1,29 @@
 """The rules of a session: what each event makes of its state.
 
-Rules are generators. Where one needs the explorer it yields a call and is sent what
-came of it, so that a session runs calls one by one (`complete`), and a service
-collects those of many sessions into one.
+They are generators; see `icpe.deploy.session_state`.
 """
 
 import dataclasses
 import functools as ft
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool
 
 from icpe.artifact.certificate import Certificate
-from icpe.artifact.guard import Watch
 from icpe.core.episode import STOP, StopReason
-from icpe.core.errors import InvalidOutcomeError, SessionError
-from icpe.core.history import History
-from icpe.deploy.events import Draft, Event, Kind, Status, effective
-from icpe.deploy.reading import read_mask, read_outcome, read_query
+from icpe.core.errors import SessionError
+from icpe.deploy import departures
+from icpe.deploy.events import Draft, Event, Kind, effective
+from icpe.deploy.reading import read_outcome, read_query
+from icpe.deploy.session_state import Advance, Answer, Call, Change, State, Steps, seen
 from icpe.deploy.setup import Setup
-from icpe.play.live import LiveEpisode, Turn, reason_of
+from icpe.play.live import Turn, reason_of
 from icpe.play.together import EpisodeRow
 
-Result = TypeVar("Result")
-Call = Callable[[LiveEpisode], Any]
 
-
-@dataclasses.dataclass(frozen=True)
-class Advance:
-    """The call to take in one outcome, which a service may batch."""
-
-    turn: Turn
-    query: int
-    outcome: Float[np.ndarray, "outcome"]
-    query_mask: Bool[np.ndarray, "queries"]
-    terminated: bool
-
-    def __call__(self, live: LiveEpisode) -> Turn:
-        return live.advance(
-            self.turn, self.query, self.outcome, self.query_mask, self.terminated
-        )
-
-
-Steps = Generator[Call, Any, Result]
-
-
-@dataclasses.dataclass(frozen=True)
-class Answer:
-    """One query that was made, and its outcome.
-
-    Attributes:
-        query: number of the query.
-        outcome: what was measured.
-        asked: whether it is a query that the session had asked for.
-        told: the number as the user told it, where units are the user's.
-    """
-
-    query: int
-    outcome: Float[np.ndarray, "outcome"]
-    asked: bool
-    told: float | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class State:
-    """Where a session stands. It never changes; every event makes another one.
-
-    Attributes:
-        turn: of the explorer, after all answers.
-        query: what the explorer would ask next; means nothing after the stop.
-        recommendation: the hypothesis it names now.
-        posterior: probability of each hypothesis, None if it has no belief.
-        mask: the queries that family or user allow now, skipped ones included.
-        history: all answers, first to last.
-        open_queries: asked and not answered, the oldest first.
-        skipped: queries that are not to be asked for again.
-        watch: of the guard.
-        lost: why a certificate no longer holds, in words.
-        stop_reason: why no more is asked.
-        closed: whether nothing more is taken.
-    """
-
-    turn: Turn
-    query: int
-    recommendation: int
-    posterior: Float[np.ndarray, "hypotheses"] | None
-    mask: Bool[np.ndarray, "queries"]
-    history: tuple[Answer, ...] = ()
-    open_queries: tuple[int, ...] = ()
-    skipped: frozenset[int] = frozenset()
-    watch: Watch | None = None
-    lost: str | None = None
-    stop_reason: StopReason = StopReason.RUNNING
-    closed: bool = False
-
-    @property
-    def stopped(self) -> bool:
-        """Whether no more queries are to be made."""
-        return self.closed or self.stop_reason is not StopReason.RUNNING
-
-    @property
-    def status(self) -> Status:
-        """The same as one word."""
-        if self.closed:
-            return Status.CLOSED
-        return Status.STOPPED if self.stopped else Status.OPEN
-
-    @property
-    def alarm(self) -> str | None:
-        """What does not look like the family, in words."""
-        return None if self.watch is None else self.watch.alarm
-
-
-@dataclasses.dataclass(frozen=True)
-class Change:
-    """What a call to a session makes: events to be kept, and the state after them."""
-
-    drafts: tuple[Draft, ...]
-    state: State
-
-
-def complete(steps: Steps[Result], live: LiveEpisode) -> Result:
-    """Runs the calls of a rule one by one."""
-    try:
-        call = next(steps)
-        while True:
-            call = steps.send(call(live))
-    except StopIteration as end:
-        return end.value
-
-
-class Engine:
+class SessionRules:
     """The rules of the sessions of one setup."""
 
     def __init__(self, setup: Setup):
@@ -166,7 +55,7 @@ class Engine:
         mask, lost = self._mask_after((), setup.query_mask)
         turn: Turn = yield lambda live: live.begin(setup.first_outcome, mask)
         watch = None if setup.guard is None else setup.guard.start(self._spec)
-        state = State(**_seen(turn), mask=mask, watch=watch, lost=lost)
+        state = State(**seen(turn), mask=mask, watch=watch, lost=lost)
         return self._stopping((), state, reason_of(turn))
 
     def ask(self, state: State, count: int = 1) -> Steps[Change]:
@@ -210,17 +99,17 @@ class Engine:
         turn: Turn = yield Advance(state.turn, number, read, allowed, bool(terminated))
         reasons = (
             state.lost,
-            self._not_asked(state, answer),
-            self._out_of_order(state, answer),
+            departures.not_asked(self._words, state, answer),
+            departures.out_of_order(self._words, state, answer),
             lost,
-            self._ended(terminated),
+            departures.ended(self._spec, terminated),
         )
         still_open = list(state.open_queries) if asked and not terminated else []
         if number in still_open:
             still_open.remove(number)
         after = dataclasses.replace(
             state,
-            **_seen(turn),
+            **seen(turn),
             mask=mask,
             history=history,
             open_queries=tuple(still_open),
@@ -262,8 +151,7 @@ class Engine:
         still_open = list(state.open_queries)
         if number in still_open:
             still_open.remove(number)
-        name = self._words.query_name(number)
-        lost = state.lost or f"query {name} was skipped and another asked for"
+        lost = state.lost or departures.skipped(self._words, number)
         after = dataclasses.replace(
             state, skipped=skipped, open_queries=tuple(still_open), lost=lost
         )
@@ -274,7 +162,7 @@ class Engine:
             return Change(drafts, after)
         allowed = self._less_skipped(state.mask, skipped)
         turn: Turn = yield lambda live: live.look_again(state.turn, allowed)
-        after = dataclasses.replace(after, **_seen(turn))
+        after = dataclasses.replace(after, **seen(turn))
         return self._stopping(drafts, after, reason_of(turn))
 
     def undo(self, state: State, events: Sequence[Event]) -> Steps[Change]:
@@ -286,14 +174,14 @@ class Engine:
             raise SessionError("There is nothing to undo; no answer has been told yet.")
         before = [it for it in effective(events) if it.number < numbers[-1]]
         restored = yield from self.rebuild(before)
-        after = dataclasses.replace(restored, lost=state.lost or _UNDONE)
+        after = dataclasses.replace(restored, lost=state.lost or departures.UNDONE)
         return Change((Draft(Kind.UNDONE, {"event": numbers[-1]}),), after)
 
     def close(self, state: State) -> Steps[Change]:
         """Takes nothing more."""
         yield from ()
         self._check_open(state)
-        early = None if state.stopped else _CLOSED_EARLY
+        early = None if state.stopped else departures.CLOSED_EARLY
         after = dataclasses.replace(
             state, closed=True, open_queries=(), lost=state.lost or early
         )
@@ -306,7 +194,7 @@ class Engine:
         state = dataclasses.replace(state, stop_reason=_recorded(kept, 0))
         state = yield from self.follow(state, kept[1:])
         if any(it.kind is Kind.UNDONE for it in events):
-            state = dataclasses.replace(state, lost=state.lost or _UNDONE)
+            state = dataclasses.replace(state, lost=state.lost or departures.UNDONE)
         return state
 
     def follow(self, state: State, events: Sequence[Event]) -> Steps[State]:
@@ -365,13 +253,7 @@ class Engine:
 
     def _asked(self, state: State, new: Sequence[int]) -> State:
         open_queries = (*state.open_queries, *new)
-        lost = state.lost
-        if len(open_queries) > 1 and lost is None:
-            first, second = map(self._words.query_name, open_queries[:2])
-            lost = (
-                f"query {second} was asked for while {first} was open, so it was "
-                "chosen without that answer"
-            )
+        lost = state.lost or departures.asked_ahead(self._words, open_queries)
         return dataclasses.replace(state, open_queries=open_queries, lost=lost)
 
     def _check_open(self, state: State) -> None:
@@ -411,35 +293,8 @@ class Engine:
     def _mask_after(
         self, history: tuple[Answer, ...], given: Any
     ) -> tuple[Bool[np.ndarray, "queries"], str | None]:
-        """What is allowed next, and why that voids a certificate, if it does.
-
-        It is as the user says, else as the family knows.
-        """
-        known = every = np.ones(self._spec.num_queries, bool)
-        if self._spec.masks_queries:
-            known = self.setup.family.query_mask(
-                jnp.asarray(self.setup.first_outcome), self._as_history(history)
-            )
-        if given is None and known is None:
-            raise InvalidOutcomeError(
-                "query_mask is missing: some queries of this family are forbidden at "
-                "times, and only you know which; give one truth value for each query."
-            )
-        if given is None:
-            return np.asarray(known), None
-        mask = read_mask(given, every)
-        if known is None or np.array_equal(mask, self._reachable(known, history)):
-            return mask, None
-        if np.array_equal(mask, known):
-            return mask, None
-        return mask, "query_mask is not what the family allows after these answers"
-
-    def _reachable(self, known, history: tuple[Answer, ...]) -> np.ndarray:
-        """What the family allows, less what was made where each is made once."""
-        known = np.array(known)
-        if self._spec.ask_once:
-            known[[answer.query for answer in history]] = False
-        return known
+        family, first = self.setup.family, self.setup.first_outcome
+        return departures.mask_after(family, first, history, given)
 
     def _less_skipped(
         self, mask: Bool[np.ndarray, "queries"], skipped: frozenset[int]
@@ -449,38 +304,6 @@ class Engine:
         left = np.array(mask)
         left[sorted(skipped)] = False
         return left
-
-    def _not_asked(self, state: State, answer: Answer) -> str | None:
-        if answer.asked:
-            return None
-        name = self._words.query_name
-        expected = (state.open_queries or (state.query,))[0]
-        return (
-            f"query {name(answer.query)} was answered where {name(expected)} had "
-            "been asked for"
-        )
-
-    def _out_of_order(self, state: State, answer: Answer) -> str | None:
-        if not state.open_queries or state.open_queries[0] == answer.query:
-            return None
-        first = self._words.query_name(state.open_queries[0])
-        return (
-            f"query {self._words.query_name(answer.query)} was answered before "
-            f"{first}, which had been asked for earlier"
-        )
-
-    def _ended(self, terminated: bool) -> str | None:
-        if not terminated or self._spec.may_end is not False:
-            return None
-        return "the task was said to have ended, which tasks of this family never do"
-
-    def _as_history(self, answers: tuple[Answer, ...]) -> History:
-        outcomes = [self.setup.first_outcome, *(it.outcome for it in answers)]
-        return History(
-            queries=jnp.asarray([answer.query for answer in answers], jnp.int32),
-            outcomes=jnp.asarray(np.stack(outcomes)),
-            length=jnp.asarray(len(answers), jnp.int32),
-        )
 
     def _stopping(
         self,
@@ -509,8 +332,6 @@ class Engine:
 
 
 _RUNNING = StopReason.RUNNING
-_UNDONE = "an answer or a skip was undone"
-_CLOSED_EARLY = "the session was closed before it had stopped"
 
 
 def _recorded(events: Sequence[Event], i: int) -> StopReason:
@@ -521,16 +342,3 @@ def _recorded(events: Sequence[Event], i: int) -> StopReason:
         if event.kind is not Kind.ALARMED:
             break
     return _RUNNING
-
-
-def _seen(turn: Turn) -> dict[str, Any]:
-    """The fields of a state that a turn decides."""
-    query, recommendation, posterior = jax.device_get(
-        (turn.query, turn.recommendation, turn.posterior)
-    )
-    return {
-        "turn": turn,
-        "query": int(query),
-        "recommendation": int(recommendation),
-        "posterior": posterior,
-    }
