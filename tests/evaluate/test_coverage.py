@@ -4,6 +4,7 @@ Episodes are drawn from laws like those of explorers: many short ones, some at t
 horizon, few errors. Of 2,000 repetitions at least 93.5 % must cover; where the true
 coverage is 95 %, fewer do with probability 0.002 each. Ratios at equal accuracy are in
 test_compare.py and test_equal_accuracy.py, means over seeds in test_intervals.py.
+Those of comparisons are for 2,000 paired episodes or more.
 """
 
 import dataclasses
@@ -12,6 +13,12 @@ import numpy as np
 import pytest
 
 from icpe.core.episode import StopReason
+from icpe.evaluate.compare import (
+    CurvePoint,
+    cost_at_accuracy,
+    cost_interval,
+    ratio_of_costs,
+)
 from icpe.evaluate.metrics import Tally
 
 REPETITIONS = 2000
@@ -32,6 +39,8 @@ LAWS = {
     "short": law(0.6, 0.0),
     "long": law(0.93, 0.0),
     "short with a share at the horizon": law(0.6, 0.01),
+    "short with fewer at the horizon": law(0.6, 0.002),
+    "all but a few alike": 0.998 * np.eye(HORIZON + 1)[3] + 0.002 * law(0.93, 0.5),
     "all alike": np.eye(HORIZON + 1)[3],
 }
 
@@ -47,13 +56,9 @@ def share_covered(intervals, truth: float) -> float:
     return float(np.mean((low <= truth + 1e-9) & (truth - 1e-9 <= high)))
 
 
-RARE = "short with a share at the horizon"
-"""With 500 episodes the interval covers 92 % here: five long ones carry the mean."""
-
-
 @pytest.mark.parametrize(
     ("name", "episodes"),
-    [(name, n) for name in LAWS for n in (500, 10_000) if (name, n) != (RARE, 500)],
+    [(name, 500) for name in LAWS] + [("short", 10_000), ("long", 10_000)],
 )
 def test_mean_queries(name, episodes):
     chance = LAWS[name]
@@ -61,6 +66,36 @@ def test_mean_queries(name, episodes):
     draws = random.multinomial(episodes, chance, size=REPETITIONS)
     found = [tally(counts, 0).mean_queries_interval for counts in draws]
     assert share_covered(found, float(chance @ STEPS)) >= LEAST
+
+
+def costs_of_two(random, episodes, at_horizon):
+    """Two methods on the same episodes, some of which are long for both."""
+    both = random.random(episodes) < at_horizon
+    found = []
+    for name in ("short", "long"):
+        lengths = random.choice(STEPS, episodes, p=LAWS[name])
+        alone = random.random(episodes) < at_horizon
+        found.append(np.where(both | alone, HORIZON, lengths).astype(float))
+    right = np.ones(episodes, bool)
+    costs = [cost_at_accuracy([CurvePoint(right, cost)], 0.9) for cost in found]
+    assert costs[0] is not None and costs[1] is not None
+    return costs[0], costs[1]
+
+
+@pytest.mark.parametrize("at_horizon", [0.0, 0.001, 0.005])
+def test_costs_at_equal_accuracy_with_long_episodes(at_horizon):
+    random = np.random.default_rng(4)
+    long = 1 - (1 - at_horizon) ** 2
+    short = [float(LAWS[name] @ STEPS) for name in ("short", "long")]
+    truth = [long * HORIZON + (1 - long) * mean for mean in short]
+    costs, ratios = [], []
+    for _ in range(REPETITIONS):
+        ours, theirs = costs_of_two(random, 2048, at_horizon)
+        costs.append(cost_interval(ours, HORIZON))
+        ratio = ratio_of_costs(ours, theirs)
+        ratios.append((ratio.low, ratio.high))
+    assert share_covered(costs, truth[0]) >= LEAST
+    assert share_covered(ratios, truth[0] / truth[1]) >= LEAST
 
 
 @pytest.mark.parametrize("accuracy", [0.5, 0.9, 0.99, 0.999])

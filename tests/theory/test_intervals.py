@@ -4,6 +4,7 @@ from scipy import stats
 
 from icpe.core.errors import InvalidParameterError
 from icpe.theory.intervals import (
+    bounded_mean_interval,
     clopper_pearson,
     clopper_pearson_lower,
     clopper_pearson_upper,
@@ -101,3 +102,34 @@ def test_one_value_bounds_nothing():
 def test_impossible_input_is_refused(call):
     with pytest.raises(InvalidParameterError, match="must"):
         call()
+
+
+def test_of_a_share_the_bounded_interval_is_that_of_its_likelihood_ratio():
+    """With values 0 and 1 the ratio is a binomial one, half a trial added at an end."""
+    found = bounded_mean_interval([0, 1], counts=[700, 300], low=0, high=1)
+    limit = stats.t.ppf(0.975, 999) ** 2
+    for p, right in ((float(found.high), 300.5), (float(found.low), 300.0)):
+        wrong = 1000.5 - right
+        ratio = right * np.log(right / 1000.5 / p)
+        ratio += wrong * np.log(wrong / 1000.5 / (1 - p))
+        assert 2 * ratio == pytest.approx(limit, rel=1e-6)
+    assert found.low < 0.3 < found.high
+
+
+def test_where_all_values_are_alike_rare_others_may_be_missing():
+    found = bounded_mean_interval([3.0], counts=[1000], low=0, high=64)
+    assert 2.9 < found.low < 3.0 < found.high < 3.4
+    at_the_end = bounded_mean_interval([64.0], counts=[1000], low=0, high=64)
+    assert at_the_end.high == 64.0 and at_the_end.low < 64.0
+
+
+def test_with_many_values_the_bounded_interval_is_that_of_student():
+    values = np.random.default_rng(0).uniform(size=100_000)
+    found = bounded_mean_interval(values, low=0.0, high=1.0)
+    expected = mean_interval(values)
+    np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
+def test_values_outside_the_range_are_refused():
+    with pytest.raises(InvalidParameterError, match="between 0 and 2; got 1 to 3"):
+        bounded_mean_interval([1.0, 3.0], low=0, high=2)

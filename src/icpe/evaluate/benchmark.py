@@ -140,7 +140,7 @@ def _tally(
     )
     total = None
     for chunk in chunks:
-        tally = Tally.of(chunk.ending, family.spec.horizon)
+        tally = Tally.of(chunk.ending, _most_queries(player, family))
         if player.doubt is not None:
             decided = decided_in(chunk.ending, player)
             right = np.asarray(chunk.ending.correct) & decided
@@ -164,7 +164,12 @@ def _tally_cases(
         )
     point, key = player.operating_point, jr.key(seed)
     ending = run_cases(player.explorer, family, point, cases, key=key)
-    return Tally.of(ending, family.spec.horizon)
+    return Tally.of(ending, _most_queries(player, family))
+
+
+def _most_queries(player: Player, family: AbstractTaskFamily) -> int:
+    asked = np.max(np.asarray(player.operating_point.max_queries))
+    return min(int(asked), family.spec.horizon)
 
 
 def _report(

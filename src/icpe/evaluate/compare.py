@@ -13,6 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import ndtri
 
+from icpe.theory.intervals import bounded_mean_interval
+
 
 @dataclasses.dataclass(frozen=True)
 class CurvePoint:
@@ -78,6 +80,19 @@ def cost_at_accuracy(
         point = min(exact, key=lambda point: point.mean_cost)
         return CostAtAccuracy(point.mean_cost, point.cost.astype(float))
     return best
+
+
+def cost_interval(cost: CostAtAccuracy, most: float) -> tuple[float, float]:
+    """95 % interval of a cost, where an episode costs at most so much.
+
+    By empirical likelihood, like that of the mean number of queries: a few long
+    episodes may carry the mean. What an episode moves may lie somewhat outside the
+    possible costs, since it moves the accuracy as well.
+    """
+    moved, counts = np.unique(cost.influence, return_counts=True)
+    low, high = min(0.0, float(moved[0])), max(most, float(moved[-1]))
+    ends = bounded_mean_interval(moved, counts=counts, low=low, high=high)
+    return float(ends.low), float(ends.high)
 
 
 def ratio_of_costs(ours: CostAtAccuracy, theirs: CostAtAccuracy) -> Ratio:

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from scipy.special import ndtri
 
 from icpe.artifact import Artifact
 from icpe.artifact.saved_rule import SavedRule
@@ -28,6 +27,7 @@ from icpe.evaluate.compare import (
     CostAtAccuracy,
     CurvePoint,
     cost_at_accuracy,
+    cost_interval,
     ratio_of_costs,
 )
 from icpe.evaluate.thresholds import play_thresholds
@@ -104,19 +104,24 @@ def compare_at_accuracy(
         finally:
             progress.finish()
     first, *_ = costs
+    most = family.spec.horizon * max(family.spec.costs or (1.0,))
     return [
-        _row(name, cost, costs[first], name == first) for name, cost in costs.items()
+        _row(name, cost, costs[first], name == first, most)
+        for name, cost in costs.items()
     ]
 
 
 def _row(
-    name: str, cost: CostAtAccuracy | None, first: CostAtAccuracy | None, is_first: bool
+    name: str,
+    cost: CostAtAccuracy | None,
+    first: CostAtAccuracy | None,
+    is_first: bool,
+    most: float,
 ) -> AtAccuracy:
+    """Compares with the first; an episode costs at most so much."""
     if cost is None:
         return AtAccuracy(name, None, None, None, None)
-    moved = cost.influence.std(ddof=1) / np.sqrt(len(cost.influence))
-    half = float(ndtri(0.975) * moved)
-    interval = (cost.cost - half, cost.cost + half)
+    interval = cost_interval(cost, most)
     if is_first or first is None:
         return AtAccuracy(name, cost.cost, interval, None, None)
     ratio = ratio_of_costs(first, cost)

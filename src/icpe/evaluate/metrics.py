@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from icpe.core.episode import StopReason
 from icpe.core.errors import UnsupportedError
 from icpe.play.rollout import Ending
-from icpe.theory.intervals import clopper_pearson, mean_interval
+from icpe.theory.intervals import bounded_mean_interval, clopper_pearson
 
 CONFIDENCE = 0.95
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -35,8 +35,8 @@ class Tally:
     decided: tuple[int, int] | None = None
 
     @staticmethod
-    def of(ending: Ending, horizon: int) -> "Tally":
-        """Counts a batch of endings of a family with this horizon.
+    def of(ending: Ending, most: int) -> "Tally":
+        """Counts a batch of endings that make at most so many queries.
 
         Raises:
             UnsupportedError: an episode has not ended, so it has no answer to count.
@@ -49,7 +49,7 @@ class Tally:
             )
         return Tally(
             num_correct=int(np.sum(ending.recommendation == ending.hypothesis)),
-            query_counts=np.bincount(ending.num_queries, minlength=horizon + 1),
+            query_counts=np.bincount(ending.num_queries, minlength=most + 1),
             stop_counts=np.bincount(ending.stop_reason, minlength=len(StopReason)),
             total_cost=float(np.sum(ending.cost, dtype=np.float64)),
         )
@@ -111,10 +111,20 @@ class Tally:
 
     @property
     def mean_queries_interval(self) -> tuple[float, float]:
-        """95 % interval of it by Student's t, cut to the possible 0 .. horizon."""
-        found = mean_interval(self._steps, CONFIDENCE, counts=self.query_counts)
-        ends = np.clip(found, 0, len(self._steps) - 1)
-        return float(ends[0]), float(ends[1])
+        """95 % interval of it, by empirical likelihood within the possible 0 .. most.
+
+        Where every episode used a budget up, the mean is that budget.
+        """
+        if self.stop_counts[StopReason.BUDGET] == self.episodes:
+            return self.mean_queries, self.mean_queries
+        ends = bounded_mean_interval(
+            self._steps,
+            CONFIDENCE,
+            counts=self.query_counts,
+            low=0,
+            high=len(self._steps) - 1,
+        )
+        return float(ends.low), float(ends.high)
 
     @property
     def max_queries(self) -> int:

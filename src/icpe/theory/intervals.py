@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy.optimize
 import scipy.stats
 from numpy.typing import ArrayLike
 
@@ -115,6 +116,78 @@ def mean_interval(
         squares / (n - 1) / n
     )
     return Interval(np.asarray(mean - radius), np.asarray(mean + radius))
+
+
+def bounded_mean_interval(
+    values: ArrayLike,
+    confidence: float = 0.95,
+    *,
+    counts: ArrayLike | None = None,
+    low: float,
+    high: float,
+) -> Interval:
+    """Two-sided interval of the mean of variables in [low, high].
+
+    By empirical likelihood (Owen, "Empirical likelihood ratio confidence intervals for
+    a single functional", 1988): it holds the means of all reweightings of the sample
+    that are not much less likely than the sample itself. Unlike Student's t it follows
+    the skewness of the sample. For each end half an observation at that end of the
+    range is added (as by Jeffreys' prior for a probability), since a few rare large
+    values may be missing from the sample and still carry the mean. No guarantee, but
+    close to the confidence from some hundred values on, rare extremes or not.
+
+    Args:
+        values: what is averaged.
+        confidence: of the interval.
+        counts: how often each of the values occurs; once each if None.
+        low: the smallest possible value.
+        high: the largest possible value.
+    """
+    check_confidence(confidence)
+    x = np.asarray(values, float)
+    w = np.ones(len(x)) if counts is None else np.asarray(counts, float)
+    x, w = x[w > 0], w[w > 0]
+    if not len(x):
+        raise InvalidParameterError("values must have at least one entry; got none.")
+    if x.min() < low or x.max() > high:
+        raise InvalidParameterError(
+            f"values must lie between {low:g} and {high:g}; got {x.min():g} to "
+            f"{x.max():g}."
+        )
+    if w.sum() == 1:
+        return Interval(np.asarray(low, float), np.asarray(high, float))
+    limit = scipy.stats.t.ppf((1 + confidence) / 2, w.sum() - 1) ** 2
+    return Interval(
+        np.asarray(-_largest_likely_mean(-x, w, -low, limit)),
+        np.asarray(_largest_likely_mean(x, w, high, limit)),
+    )
+
+
+def _largest_likely_mean(
+    x: np.ndarray, w: np.ndarray, end: float, limit: float
+) -> float:
+    """The largest mean whose empirical log-likelihood ratio, doubled, is `limit`.
+
+    The likeliest weights for a larger mean are w / (c - x) for some c above all x,
+    normalized: the closer c, the larger the mean and the less likely.
+    """
+    x, w = np.append(x, end), np.append(w, 0.5)
+    apart = end - x
+    if not apart.any():
+        return end
+
+    def likely(log_gap: float) -> tuple[float, float]:
+        gap = np.exp(log_gap) + apart
+        weights = w / gap
+        share = weights.sum() / w.sum()
+        ratio = 2.0 * (w @ np.log(share * gap))
+        return float(ratio), float(weights @ x / weights.sum())
+
+    scale = np.log(apart.max())
+    found = scipy.optimize.brentq(
+        lambda log_gap: likely(log_gap)[0] - limit, scale - 80.0, scale + 30.0
+    )
+    return likely(float(found))[1]
 
 
 def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
