@@ -166,28 +166,28 @@ def bounded_mean_interval(
 def _largest_likely_mean(
     x: np.ndarray, w: np.ndarray, end: float, limit: float
 ) -> float:
-    """The largest mean whose empirical log-likelihood ratio, doubled, is `limit`.
-
-    The likeliest weights for a larger mean are w / (c - x) for some c above all x,
-    normalized: the closer c, the larger the mean and the less likely.
-    """
+    """The largest mean whose empirical log-likelihood ratio, doubled, is `limit`."""
     x, w = np.append(x, end), np.append(w, 0.5)
     apart = end - x
     if not apart.any():
         return end
-
-    def likely(log_gap: float) -> tuple[float, float]:
-        gap = np.exp(log_gap) + apart
-        weights = w / gap
-        share = weights.sum() / w.sum()
-        ratio = 2.0 * (w @ np.log(share * gap))
-        return float(ratio), float(weights @ x / weights.sum())
-
     scale = np.log(apart.max())
-    found = scipy.optimize.brentq(
-        lambda log_gap: likely(log_gap)[0] - limit, scale - 80.0, scale + 30.0
+    log_gap = scipy.optimize.brentq(
+        _excess_ratio, scale - 80.0, scale + 30.0, args=(apart, w, limit)
     )
-    return likely(float(found))[1]
+    weights = w / (np.exp(log_gap) + apart)
+    return float(weights @ x / weights.sum())
+
+
+def _excess_ratio(log_gap, apart, w, limit):
+    """By how much the doubled log-likelihood ratio exceeds the limit.
+
+    The likeliest weights for a larger mean are w / (c - x) for some c above all x,
+    normalized: the closer c, the larger the mean and the less likely.
+    """
+    gap = np.exp(log_gap) + apart
+    share = (w / gap).sum() / w.sum()
+    return 2.0 * (w @ np.log(share * gap)) - limit
 
 
 def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
