@@ -4,6 +4,8 @@ import dataclasses
 import json
 
 import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
 import pytest
 
 from icpe.artifact import Artifact
@@ -18,8 +20,9 @@ from icpe.core.errors import (
 from icpe.core.request import OperatingPoint
 from icpe.deploy import Session
 from icpe.evaluate.against_rule import best_rule, gain_over_rule
-from icpe.evaluate.calibrate import calibration_key
+from icpe.evaluate.calibrate import NUM_DOUBTS, calibration_key
 from icpe.evaluate.certify import certify
+from icpe.evaluate.guard import GuardStage
 from icpe.evaluate.verify import verify
 from icpe.families import BernoulliBandit, MagicRoom, NoisyBinarySearch
 from icpe.play.rollout import run_episodes
@@ -43,7 +46,7 @@ def certified(rule):
 
 def test_rows_are_what_the_rule_does_there(rule):
     rows = rule.table.priced()
-    assert len(rows) == 64
+    assert len(rows) == NUM_DOUBTS
     for row in (rows[0], rows[30], rows[-6], rows[-1]):
         ending = run_episodes(
             rule.explorer, SEARCH, rule.point_at(row.price), EPISODES,
@@ -154,3 +157,18 @@ def test_a_rule_gains_nothing_over_itself_and_much_over_random_queries(rule):
     assert 0 < other.decision_ms < 1e4
     assert "training saves" in other.sentence
     assert jnp.isfinite(other.rule_decision_ms)
+
+
+def test_the_guard_cuts_one_set_of_episodes_at_every_doubt(rule):
+    assert rule.guard.record["one_set"]
+    stage = GuardStage(rule, seed=1)
+    key = jr.key(4)
+    horizon = SEARCH.horizon
+    point = OperatingPoint.at(horizon, budget=horizon)
+    (whole,) = stage.play(point, 64, key)
+    (alone,) = stage.play(rule.point_at(0.2), 64, key)
+    cut = whole.until(0.2)
+    np.testing.assert_array_equal(cut.length, alone.length)
+    assert cut.length.min() < whole.length.max()
+    made = np.arange(whole.queries.shape[1]) < cut.length[:, None]
+    np.testing.assert_array_equal(cut.queries[made], alone.queries[made])

@@ -22,6 +22,8 @@ from icpe.play.rollout import default_chunk_size, rollout_chunks
 from icpe.theory.intervals import clopper_pearson_lower
 
 NUM_PRICES = 64
+NUM_DOUBTS = 128
+"""Of a rule, all measured on one set of episodes."""
 _NUM_BUDGETS = 12
 _STREAM = 0x0C0FFEE
 """Folded into the seed, so that calibration never shares episodes with judgment."""
@@ -96,7 +98,7 @@ def _rule_table(
         key=calibration_key(seed),
         progress=progress,
     )
-    prices = np.geomspace(rule.prices.low, rule.prices.high, NUM_PRICES)
+    prices = np.geomspace(rule.prices.low, rule.prices.high, NUM_DOUBTS)
     rows = [
         rule_row(played, float(price), cap)
         for cap, price in itertools.product(caps, prices)

@@ -46,6 +46,8 @@ _STREAM = 0x6A4D
 _NUM_PRICES = 3
 _LARGEST_CHUNK, _MOST_BELIEFS = 512, 2**25
 """Episodes that are played at once, and numbers in their beliefs."""
+_LARGEST_SHARED = 2**13
+"""Numbers in the beliefs of an episode that is kept for several operating points."""
 _LARGEST_LAW = 2**17
 FEWEST_EPISODES = 512
 """With fewer, even no alarm at all would not show that they are rare enough."""
@@ -69,6 +71,14 @@ class Played:
     length: np.ndarray
     hypothesis: np.ndarray
     beliefs: np.ndarray
+
+    def until(self, doubt: float | None) -> "Played":
+        """The same episodes, ended where the belief leaves no more doubt than that."""
+        if doubt is None:
+            return self
+        sure = self.beliefs.max(axis=2) >= 1.0 - doubt
+        first = np.where(sure.any(axis=1), sure.argmax(axis=1), sure.shape[1])
+        return dataclasses.replace(self, length=np.minimum(self.length, first))
 
     def extremes(self, law: AbstractOutcomeLaw) -> Extremes:
         """What the guard sees in them."""
@@ -104,6 +114,7 @@ def measure_guard(
                 "episodes": episodes,
                 "attempt": attempt,
                 "operating_points": stage.described,
+                "one_set": stage.one_set,
                 "alarms": alarms,
                 "upper_bound": bound,
                 "confidence": CONFIDENCE,
@@ -144,7 +155,8 @@ def guard_problems(
             f"The alarms of the guard give the upper bound {bound:.4f}, not "
             f"{stated:.4f}, or more than {MOST_FALSE_ALARMS:g}."
         )
-    stage = GuardStage(artifact, first if seed is None else seed)
+    one_set = bool(record.get("one_set", False))  # the first guards do not have it
+    stage = GuardStage(artifact, first if seed is None else seed, one_set=one_set)
     name = f"check {attempt}" if seed is None else "fresh"
     found = stage.extremes(name, episodes, guard.law)
     alarms = [int(each.exceeds(guard.limits).sum()) for each in found]
@@ -173,18 +185,32 @@ def _bound(alarms: int, episodes: int, attempt: int) -> float:
 class GuardStage:
     """Where the episodes are played, the same operating points for every set.
 
+    What a rule asks does not depend on where it will stop, so one set of episodes to
+    the horizon, cut at each doubt, serves all its operating points.
+
     Args:
         artifact: the explorer.
         seed: of the episodes.
         family: what it is put to; its own family if None.
+        one_set: whether the operating points share their episodes; if None, wherever
+            they can.
     """
 
     def __init__(
-        self, artifact: Artifact, seed: int, family: AbstractTaskFamily | None = None
+        self,
+        artifact: Artifact,
+        seed: int,
+        family: AbstractTaskFamily | None = None,
+        *,
+        one_set: bool | None = None,
     ):
         nets = artifact.nets
         assert isinstance(nets, ExplorerNets | SavedRule)
-        self._mind = nets.explorer if isinstance(nets, SavedRule) else nets
+        is_rule = isinstance(nets, SavedRule)
+        self._mind = nets.explorer if is_rule else nets
+        each = (artifact.family.spec.horizon + 1) * artifact.family.spec.num_hypotheses
+        fits = is_rule and each <= _LARGEST_SHARED
+        self.one_set = fits if one_set is None else one_set
         self._family = (artifact.family if family is None else family).with_data()
         self._key = jr.fold_in(jr.key(seed), _STREAM)
         self.spec = artifact.family.spec
@@ -208,6 +234,11 @@ class GuardStage:
     def points(self, name: str, episodes: int) -> Iterator[Iterator[Played]]:
         """One set of episodes, in chunks, operating point by operating point."""
         key = jr.fold_in(self._key, zlib.crc32(name.encode()))
+        if self.one_set:
+            whole = list(self.play(self._points[-1], episodes, key))
+            for asked in self.described:
+                yield (chunk.until(asked.get("price")) for chunk in whole)
+            return
         for index, point in enumerate(self._points):
             yield self.play(point, episodes, jr.fold_in(key, index))
 
