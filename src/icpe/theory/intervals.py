@@ -156,7 +156,7 @@ def bounded_mean_interval(
         )
     if w.sum() == 1:
         return Interval(np.asarray(low, float), np.asarray(high, float))
-    limit = scipy.stats.t.ppf((1 + confidence) / 2, w.sum() - 1) ** 2
+    limit = float(scipy.stats.t.ppf((1 + confidence) / 2, w.sum() - 1)) ** 2
     return Interval(
         np.asarray(-_largest_likely_mean(-x, w, -low, limit)),
         np.asarray(_largest_likely_mean(x, w, high, limit)),
@@ -172,10 +172,10 @@ def _largest_likely_mean(
     if not apart.any():
         return end
     scale = np.log(apart.max())
-    log_gap = scipy.optimize.brentq(
-        _excess_ratio, scale - 80.0, scale + 30.0, args=(apart, w, limit)
+    found = scipy.optimize.root_scalar(
+        _excess_ratio, (apart, w, limit), bracket=(scale - 80.0, scale + 30.0)
     )
-    weights = w / (np.exp(log_gap) + apart)
+    weights = w / (np.exp(found.root) + apart)
     return float(weights @ x / weights.sum())
 
 
