@@ -70,8 +70,9 @@ the right answer is green.
 
 {budgets}
 
-Each row was measured on {episodes} episodes. Where the certificate serves, accuracy
-and queries come from its own episodes, the rest from the row of its price.
+Each row was measured on {episodes} episodes. Where the certificate serves, which is
+its error probability and any larger one, accuracy and queries come from its own
+episodes, the rest from the row of its price.
 
 ## How it was {how}
 

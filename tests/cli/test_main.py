@@ -69,6 +69,8 @@ ONE_OF_EACH = (
     "serve",
     "token list",
     "export x --to onnx y",
+    "sessions sqlite:///x.db",
+    "report sqlite:///x.db y",
     "replay x",
     "study list",
     "study run binary-search",

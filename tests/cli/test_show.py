@@ -117,7 +117,7 @@ def test_what_a_certificate_serves_is_shown_as_it_serves(icpe, artifact, tmp_pat
         certified, table=OperatingTable(HORIZON, 0, (row(0.0321, 0.95, 2.5),))
     )
     found = [(it.error_prob, it.certified) for it in served_requests(both.document())]
-    assert found == [(0.1, True), (0.05, False)]
+    assert found == [(0.08, True), (0.05, False)]
     for served in served_requests(certified.document()):
         service = certified.serve(error_prob=served.error_prob)
         assert service.operating_point.price == pytest.approx(served.price)
@@ -125,9 +125,9 @@ def test_what_a_certificate_serves_is_shown_as_it_serves(icpe, artifact, tmp_pat
     path = tmp_path / "certified.safetensors"
     certified.save(path)
     shown = icpe(f"show {path}").out
-    assert "queries from the certificate's own episodes\n" in shown
+    assert "queries are from the certificate's own episodes.\n" in shown
     lines = [line.split() for line in shown.splitlines()]
-    assert ["0.1", "and", "larger", "0.0321", "0.9450", "2.500"] in lines
+    assert ["0.08,", "certified", "0.0321", "0.9450", "2.500"] in lines
     [first, *_] = [i for i, line in enumerate(lines) if line[:1] == ["error_prob"]]
     assert lines[first + 2][0] == "0.05"
     # A lower bound is never rounded up.
@@ -152,10 +152,30 @@ def test_what_a_certificate_does_not_know_comes_from_the_row_of_its_price(
     certified.save(path)
     lines = [line.split() for line in icpe(f"show {path}").out.splitlines()]
     spread = ["1", "2", "3", "4"]
-    whole = ["0.3", "and", "larger", f"{price:.4g}", "0.9450", "2.500", *spread]
+    whole = ["0.3,", "certified", f"{price:.4g}", "0.9450", "2.500", *spread]
     assert whole in lines
-    said = "accuracy and queries from the certificate's own episodes, the rest from"
+    said = "queries are from the certificate's own episodes, the rest from the row of"
     assert said in icpe(f"show {path}").out
+
+
+def test_a_certificate_has_its_own_row_and_its_higher_price_is_explained(
+    icpe, artifact, tmp_path
+):
+    dear = TABLE.rows[0]
+    assert dear.mean_queries > TABLE.row_for(0.2).mean_queries
+    certificate = unearned_certificate(
+        error_prob=0.25, price=dear.price, weights=artifact.weights_hash
+    )
+    certified = artifact.with_certificate(certificate)
+    found = [(it.request, it.certified) for it in served_requests(certified.document())]
+    assert found[:2] == [("0.25, certified", True), ("0.2", False)]
+    assert ("0.3", False) not in found
+    path = tmp_path / "dear.safetensors"
+    certified.save(path)
+    shown = icpe(f"show {path}").out
+    [note] = [it for it in shown.splitlines() if "every larger one" in it]
+    assert note.startswith("A certified error probability also serves")
+    assert "may take more queries than a smaller error probability" in note
 
 
 def test_everything_is_there_as_json(icpe, file, artifact):

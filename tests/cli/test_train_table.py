@@ -39,6 +39,9 @@ def test_a_table_becomes_a_certified_file(made):
     assert record["certified"] is True
     assert record["certificate"]["test"] == "held-out"
     assert record["certificate"]["episodes"] == 30
+    chosen = record["certificate"]["error_prob"]
+    assert f"{chosen:g} is the smallest that 30 held-out rows" in record["choice"]
+    assert "--error-prob P" in record["choice"]
 
 
 def test_a_person_is_asked_for_features_by_name(made, monkeypatch, capsys):

@@ -42,6 +42,15 @@ def experiment(explorer, factor=1.0, offset=0.0, seed=0, *, noise: float | None 
     return asked, session
 
 
+def test_the_posterior_has_one_entry_for_each_setting(explorer):
+    _, session = experiment(explorer, seed=1)
+    belief = session.posterior
+    assert belief is not None
+    assert belief.shape == (len(NAMES),) != (FAMILY.most_settings,)
+    assert belief.sum() == pytest.approx(1.0, abs=1e-6)
+    assert belief.argmax() == session.recommendation
+
+
 def test_four_yields_around_72_per_cent(explorer):
     """At most 10 % of all experiments may end wrong; false alarm 8e-4 for 40."""
     right = [
@@ -69,6 +78,38 @@ def test_units_and_offsets_change_no_query(explorer, factor, offset, noise):
     assert other == asked
     assert moved.recommendation == session.recommendation
     np.testing.assert_array_equal(moved.posterior, session.posterior)
+
+
+@pytest.mark.parametrize("noise", [1.5, None])
+def test_smaller_is_better_mirrors_larger_is_better_bit_for_bit(explorer, noise):
+    def told(sign):
+        rng = np.random.default_rng(3)
+        units = icpe.Units("ms", noise, 1.0, smaller_is_better=sign < 0)
+        session = Session(explorer, FAMILY, error_prob=0.1, units=units, names=NAMES)
+        while (query := session.ask()) is not None:
+            session.tell(query, sign * (YIELDS[query] + 1.5 * rng.normal()))
+        return session
+
+    larger, smaller = told(1.0), told(-1.0)
+    assert len(smaller.history) == len(larger.history) > 2
+    for one, other in zip(larger.history, smaller.history, strict=True):
+        assert one.told is not None and other.told == -one.told
+        assert one.query == other.query
+        np.testing.assert_array_equal(one.outcome, other.outcome)
+    np.testing.assert_array_equal(larger.posterior, smaller.posterior)
+    assert smaller.recommendation == larger.recommendation
+
+
+def test_smaller_is_better_is_kept_with_the_session_and_old_ones_do_not_have_it():
+    artifact = make_rule(FAMILY, "top-two", calibration_episodes=8)
+    units = icpe.Units("ms", noise=1.5, matters=1.0, smaller_is_better=True)
+    setup = Setup.of(artifact, None, Request(budget=3), units=units, names=NAMES)
+    values = json.loads(json.dumps(setup.to_dict()))
+    again = Setup.from_dict(values, artifact).reading
+    assert again is not None and again.outcome(70.0, 75.0) == (5.0, 0.0, 0.0)
+    del values["units"]["smaller_is_better"]
+    old = Setup.from_dict(values, artifact).reading
+    assert old is not None and old.outcome(70.0, 75.0) == (-5.0, 0.0, 0.0)
 
 
 def test_what_was_told_is_kept_as_it_was_told(explorer):

@@ -14,7 +14,13 @@ from icpe.core.errors import (
 from icpe.evaluate import evaluate, held_out
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.certify import certify
-from icpe.evaluate.held_out import attempt_level, best_error_prob
+from icpe.evaluate.held_out import (
+    CANDIDATES,
+    LIKELY,
+    attempt_level,
+    best_error_prob,
+    likely_choice,
+)
 from icpe.evaluate.verify import verify
 from icpe.families.table import CaseTable
 from icpe.sklearn import ActiveClassifier
@@ -39,6 +45,38 @@ def test_levels_of_all_attempts_stay_below_the_whole():
 def test_the_best_that_rows_can_show_is_that_of_no_errors():
     best = best_error_prob(114, 0.045)
     np.testing.assert_allclose((1 - best) ** 114, 0.045)
+
+
+@pytest.mark.parametrize(
+    ("right", "trials", "rows"), [(576, 640, 160), (455, 455, 114)]
+)
+def test_what_is_certified_by_default_is_the_smallest_that_will_probably_pass(
+    artifact, right, trials, rows
+):
+    row = dataclasses.replace(
+        artifact.table.priced()[0], accuracy=right / trials, episodes=trials
+    )
+    measured = dataclasses.replace(
+        artifact, table=dataclasses.replace(artifact.table, rows=(row,))
+    )
+    choice = likely_choice(measured, rows, 0.95)
+    assert choice is not None
+
+    def chance(error_prob):
+        """Of passing, exactly: right answers are beta-binomial (Jeffreys' prior)."""
+        law = scipy.stats.betabinom(rows, right + 0.5, trials - right + 0.5)
+        passing = scipy.stats.binom.cdf(np.arange(rows + 1), rows, error_prob) <= 0.045
+        return law.cdf(rows) - law.cdf(rows - np.flatnonzero(passing)[-1] - 1)
+
+    place = CANDIDATES.index(choice.error_prob)
+    assert chance(choice.error_prob) >= LIKELY - 0.005
+    smaller = CANDIDATES[place - 1]
+    if smaller > best_error_prob(rows, 0.045):
+        assert chance(smaller) < LIKELY + 0.005
+    assert f"{choice.error_prob:g} is the smallest that {rows} held-out" in (
+        choice.sentence
+    )
+    assert f"accuracy of {right / trials:.3f}" in choice.sentence
 
 
 def test_each_row_counts_once_and_the_test_is_exact(artifact, certificate):

@@ -224,6 +224,28 @@ def test_what_cannot_be_a_session_is_refused_with_a_sentence(client, given):
     assert list(answer.json()) == ["detail"]
 
 
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"units": {"name": "ms"}},
+            "units.name: there is no such field, only unit, noise, matters, "
+            "smaller_is_better.",
+        ),
+        ({"modle": "x"}, "modle: there is no such field, only error_prob, budget,"),
+        ({"history": [{"answer": 1}]}, "only query, outcome, terminated, query_mask"),
+    ],
+)
+def test_a_field_that_is_not_known_is_answered_with_those_that_are(
+    client, given, sentence
+):
+    asked = {"model": BANDIT_MODEL, "error_prob": 0.1} | given
+    route = "/v1/next" if "history" in given else "/v1/sessions"
+    answer = client.post(route, json=asked)
+    assert answer.status_code == 422
+    assert sentence in answer.json()["detail"]
+
+
 def test_unknown_ids_and_models_are_not_found(client):
     assert client.get("/v1/sessions/nobody").status_code == 404
     assert client.post("/v1/sessions/nobody/ask").status_code == 404

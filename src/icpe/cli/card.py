@@ -140,9 +140,12 @@ def _print_table(console: Console, document: Mapping[str, Any]) -> None:
         if certified:
             has_row = any(it.row for it in certified)
             console.print(
-                "[dim]and larger: certified; accuracy and queries from the "
-                "certificate's own episodes"
-                + (", the rest from the row of its price[/]" if has_row else "[/]"),
+                "[dim]A certified error probability also serves every larger one, up "
+                "to the next that is certified: at the price that passed its test, "
+                "which was chosen to be safe and may take more queries than a smaller "
+                "error probability without a certificate. Its accuracy and queries are "
+                "from the certificate's own episodes"
+                + (", the rest from the row of its price.[/]" if has_row else ".[/]"),
                 soft_wrap=True,
             )
     console.print(f"\nA budget of queries, at most {table.horizon}:")

@@ -40,6 +40,8 @@ COMMANDS = {
     "serve": "serve sessions over HTTP",
     "token": "make, list and revoke access tokens of the service",
     "export": "write a trained explorer for places without Python",
+    "sessions": "list the sessions of a storage",
+    "report": "write the report of a session, as a page, JSON or CSV",
     "replay": "check the report of a session, bit for bit",
     "study": "run the experiments of the paper, and report what they gave",
     "bench": "time the learner and a session on this machine",

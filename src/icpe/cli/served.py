@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from icpe.artifact.certificate import Certificate, covering, digest
@@ -18,12 +18,13 @@ class Served:
     """How a round error probability is served, as measured.
 
     Attributes:
-        error_prob: the smallest one that is served like this.
+        error_prob: the smallest one that is served like this; where a certificate
+            serves, the one that it certifies.
         price: at which price.
         accuracy: there, in calibration or in the episodes of the certificate.
         mean_queries: there, from the same episodes.
-        certified: whether a certificate serves it, and then any larger error
-            probability as well.
+        certified: whether a certificate serves it, and then larger error
+            probabilities as well.
         row: of the operating table at that price; None if it has none, which only a
             certificate from before the last calibration makes possible.
     """
@@ -37,14 +38,14 @@ class Served:
 
     @property
     def request(self) -> str:
-        """The requests, in words."""
-        return f"{self.error_prob:g}" + (" and larger" if self.certified else "")
+        """The request, in words."""
+        return f"{self.error_prob:g}" + (", certified" if self.certified else "")
 
 
 def served_requests(
     document: Mapping[str, Any], max_queries: int | None = None
 ) -> list[Served]:
-    """How round error probabilities are served, largest first.
+    """How round and certified error probabilities are served, largest first.
 
     Of several that are served in the same way only the smallest is kept. A cap on the
     queries is never certified.
@@ -56,16 +57,24 @@ def served_requests(
     table = OperatingTable.from_dict(document["operating_table"])
     capped = max_queries not in (None, table.horizon)
     served: dict[tuple[float, bool], Served] = {}
-    for error_prob in _ERROR_PROBS:
+    for error_prob in sorted({*_ERROR_PROBS, *_certified(document)}, reverse=True):
         with contextlib.suppress(OperatingPointError):
             certificate = None if capped else _certificate(document, error_prob)
-            entry = (
-                _by_table(error_prob, table.row_for(error_prob, max_queries))
-                if certificate is None
-                else _by_certificate(error_prob, certificate, table)
-            )
-            served[entry.price, certificate is None] = entry
-    return list(served.values())
+            if certificate is not None:
+                entry = _by_certificate(certificate, table)
+            elif error_prob in _ERROR_PROBS:
+                entry = _by_table(error_prob, table.row_for(error_prob, max_queries))
+            else:
+                continue
+            served[entry.price, entry.certified] = entry
+    return sorted(served.values(), key=lambda it: -it.error_prob)
+
+
+def _certified(document: Mapping[str, Any]) -> Iterator[float]:
+    """The error probabilities that certificates are about, whether they hold or not."""
+    for record in document["certificates"]:
+        if record.get("error_prob") is not None:
+            yield float(record["error_prob"])
 
 
 def _certificate(document: Mapping[str, Any], error_prob: float) -> Certificate | None:
@@ -86,12 +95,10 @@ def _by_table(error_prob: float, row: OperatingRow) -> Served:
     return Served(error_prob, row.price, row.accuracy, row.mean_queries, False, row)
 
 
-def _by_certificate(
-    error_prob: float, certificate: Certificate, table: OperatingTable
-) -> Served:
-    assert certificate.price is not None
+def _by_certificate(certificate: Certificate, table: OperatingTable) -> Served:
+    assert certificate.error_prob is not None and certificate.price is not None
     return Served(
-        error_prob,
+        certificate.error_prob,
         certificate.price,
         accuracy=certificate.bound_successes / certificate.episodes,
         mean_queries=certificate.mean_queries,

@@ -40,8 +40,8 @@ class Args:
     overwrite: bool = False
     """Replace FILE if it is there already, with its certificates."""
     error_prob: Annotated[float | None, _optional("P")] = None
-    """The error probability to certify; if left out, the smallest of a few that the
-    other rows promise."""
+    """The error probability to certify; if left out, the smallest that will probably
+    be shown, by the accuracy on the other rows."""
     confidence: Annotated[float, tyro.conf.arg(metavar="C")] = 0.95
     """Confidence of the certificate."""
     held_out: Annotated[float, tyro.conf.arg(metavar="SHARE")] = 0.2
@@ -78,21 +78,22 @@ def run(args: Args) -> int:
     check_out(out, overwrite=args.overwrite)
     keep_compiled_programs()
     with locked(out, "icpe train-table"):
-        artifact, asked = _made(args)
+        artifact = _made(args)
+        choice = _choice(args, artifact)
+        asked = args.error_prob if choice is None else choice.error_prob
         artifact, certificate = _certified(args, artifact, asked)
         artifact.save(out)
-    _tell(args, out, artifact, certificate)
+    _tell(args, out, artifact, certificate, choice)
     passed = certificate is not None and certificate.certified
     return 0 if passed or args.error_prob is None else _NOT_CERTIFIED
 
 
 def _made(args: Args):
-    """The explorer, and the error probability to certify, None if none is promised."""
+    """The explorer, with what was measured on rows that are not held out."""
     import numpy as np
 
     from icpe.cli.terminal import progress_meter
     from icpe.core.errors import UnknownNameError, suggesting
-    from icpe.evaluate.held_out import likely_error_prob
     from icpe.integrations.tables.asked import read_costs
     from icpe.integrations.tables.fit import fit_table
     from icpe.integrations.tables.measured import make_artifact, operating_table
@@ -132,12 +133,17 @@ def _made(args: Args):
             print(f"icpe: {warning.message}", file=sys.stderr)
     table = operating_table(fitted)
     seconds = time.perf_counter() - began
-    artifact = make_artifact(fitted, table, seed=args.seed, seconds=seconds)
-    number = len(fitted.family.held_out_labels)
-    asked = args.error_prob
-    if asked is None and number:
-        asked = likely_error_prob(artifact, number, args.confidence)
-    return artifact, asked
+    return make_artifact(fitted, table, seed=args.seed, seconds=seconds)
+
+
+def _choice(args: Args, artifact):
+    """What to certify where nobody says it; None if somebody does, or nothing will."""
+    from icpe.evaluate.held_out import likely_choice
+
+    number = len(artifact.family.held_out_labels)
+    if args.error_prob is not None or not number:
+        return None
+    return likely_choice(artifact, number, args.confidence)
 
 
 def _certified(args: Args, artifact, asked: float | None):
@@ -154,7 +160,7 @@ def _certified(args: Args, artifact, asked: float | None):
     return artifact.with_certificate(certificate), certificate
 
 
-def _tell(args: Args, out: Path, artifact, certificate) -> None:
+def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
     from icpe.cli.terminal import output, print_json
 
     family, made = artifact.family, artifact.training
@@ -170,6 +176,7 @@ def _tell(args: Args, out: Path, artifact, certificate) -> None:
                 "smallest_error_prob": artifact.table.smallest_error_prob(),
                 "certified": None if certificate is None else certificate.certified,
                 "certificate": known,
+                "choice": None if choice is None else choice.sentence,
             }
         )
         return
@@ -188,6 +195,8 @@ def _tell(args: Args, out: Path, artifact, certificate) -> None:
 
         for sentence in sentences(certificate):
             console.print(sentence, soft_wrap=True, highlight=False)
+    if choice is not None:
+        console.print(choice.sentence, soft_wrap=True, highlight=False)
     console.print(f"Try it: icpe play {out} --human", highlight=False)
 
 

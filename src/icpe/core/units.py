@@ -29,17 +29,25 @@ class Units:
         unit: what they are counted in, such as "%" or "mm"; for people alone.
         noise: standard deviation of one answer about its mean; None if not known.
         matters: the smallest difference that matters.
+        smaller_is_better: whether the best is the smallest, as with times.
     """
 
     unit: str = ""
     noise: float | None = None
     matters: float | None = None
+    smaller_is_better: bool = False
 
     def __post_init__(self):
         if not isinstance(self.unit, str):
             raise InvalidParameterError(
                 f"unit must be text, such as '%'; got {self.unit!r}."
             )
+        if not isinstance(self.smaller_is_better, bool | np.bool_):
+            raise InvalidParameterError(
+                "smaller_is_better must be True or False; got "
+                f"{self.smaller_is_better!r}."
+            )
+        object.__setattr__(self, "smaller_is_better", bool(self.smaller_is_better))
         for name in ("noise", "matters"):
             value = getattr(self, name)
             if value is None:
@@ -57,7 +65,8 @@ class Reading:
 
     They are taken relative to the first one, divided by `scale`, and put on a grid that
     is far finer than any noise, so that neither units nor a common offset, which
-    computers round differently, leave a trace.
+    computers round differently, leave a trace. Where smaller is better they are negated
+    before that.
 
     Attributes:
         units: what the user said.
@@ -85,6 +94,7 @@ class Reading:
         """
         value = self.number(told)
         away = 0.0 if first is None else value - self.number(first)
+        away = -away if self.units.smaller_is_better else away
         steps = math.floor(away / self.scale * self.grid + 0.5 + _UPWARDS)
         rest = (0.0,) * (len(self.first_outcome) - 1)
         return (steps / self.grid, *rest)

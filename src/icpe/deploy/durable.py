@@ -19,13 +19,17 @@ from icpe.core.errors import ConflictError, InvalidParameterError, SessionError
 from icpe.core.request import LEAST_CONFIDENCE, Promise, Request
 from icpe.core.units import Units
 from icpe.deploy.events import Draft, Event, Kind, numbered
-from icpe.deploy.report import session_report
+from icpe.deploy.report import answers_csv, session_report
+from icpe.deploy.report_html import report_page
 from icpe.deploy.session import AbstractSession
 from icpe.deploy.session_rules import SessionRules
 from icpe.deploy.session_state import Change, complete
 from icpe.deploy.setup import Setup
 from icpe.deploy.storage import AbstractStorage, check_session_id, open_storage
 from icpe.families.registry import describe
+
+_LONGEST_NAME = 200
+"""Of a model, in a storage."""
 
 
 def artifact_hash(artifact: Artifact) -> str:
@@ -115,6 +119,15 @@ class DurableSession(AbstractSession):
         with self._turns:
             return session_report(self.id, self._rules, self._events)
 
+    def answers_csv(self) -> str:
+        """All events as a table, one row each, with the answers in columns."""
+        with self._turns:
+            return answers_csv(self._rules, self._events)
+
+    def report_html(self) -> str:
+        """The report as one page that needs nothing else."""
+        return report_page(self.report())
+
     def _look(self) -> None:
         new = tuple(self._storage.read(self.id, len(self._events)))
         if not new:
@@ -179,7 +192,7 @@ def open_session(
         StorageError: the storage cannot be used now.
         IcpeError: the arguments are refused as by `icpe.Session`.
     """
-    artifact = _loaded(artifact)
+    artifact, model = _loaded(artifact)
     storage = open_storage(storage)
     asked = (error_prob, budget, price, max_queries, confidence, promise)
     goals = (error_prob, budget, price)
@@ -203,7 +216,7 @@ def open_session(
     id = id or new_session_id()
     rules = SessionRules(setup)
     begun: Change = complete(rules.begin(), rules.live)
-    created = Draft(Kind.CREATED, creation(setup, artifact_hash(artifact), None))
+    created = Draft(Kind.CREATED, creation(setup, artifact_hash(artifact), model))
     events = numbered((created, *begun.drafts), 0, begun.state.status)
     try:
         storage.append(id, events)
@@ -213,17 +226,18 @@ def open_session(
     return DurableSession(artifact, storage, id, events)
 
 
-def _loaded(artifact: Artifact | str | Path) -> Artifact:
+def _loaded(artifact: Artifact | str | Path) -> tuple[Artifact, str | None]:
+    """The explorer, and its name: in the zoo, or that of its file."""
     if isinstance(artifact, Artifact):
-        return artifact
+        return artifact, None
     if not isinstance(artifact, str | os.PathLike):
         raise InvalidParameterError(
             "artifact must be a trained explorer, its file, or its name in the zoo; "
             f"got {artifact!r}."
         )
     if isinstance(artifact, str) and artifact in zoo.names():
-        return zoo.load(artifact)
-    return Artifact.load(artifact)
+        return zoo.load(artifact), artifact
+    return Artifact.load(artifact), Path(artifact).name[-_LONGEST_NAME:]
 
 
 def _check_request(created: Event, request: Request, id: str) -> None:

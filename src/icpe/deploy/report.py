@@ -19,6 +19,8 @@ from icpe.deploy.session_rules import SessionRules
 from icpe.deploy.session_state import Change, State, complete
 
 FORMAT, VERSION = "icpe session report", 1
+_LATER = ("hypotheses",)
+"""What the first reports of this version do not have."""
 
 
 def session_report(
@@ -38,6 +40,7 @@ def session_report(
         "versions": created.get("versions"),
         "begun": events[0].time,
         "ended": events[-1].time,
+        "hypotheses": _names(rules),
         "steps": steps,
         "result": _result(rules, state),
         "events": [event.to_dict() for event in events],
@@ -61,7 +64,9 @@ def report_problems(report: Any, rules: SessionRules) -> list[str]:
     return [
         f"{name} is not what comes out when the session is gone through again"
         for name in again
-        if name != "digest" and report.get(name) != again[name]
+        if name != "digest"
+        and not (name in _LATER and name not in report)
+        and report.get(name) != again[name]
     ]
 
 
@@ -175,6 +180,11 @@ def _belief(state: State) -> dict[str, Any]:
         "posterior": None if posterior is None else posterior.tolist(),
         "recommendation": state.recommendation,
     }
+
+
+def _names(rules: SessionRules) -> list[str]:
+    spec = rules.setup.words
+    return [spec.hypothesis_name(i) for i in range(spec.num_hypotheses)]
 
 
 def _result(rules: SessionRules, state: State) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import datetime
 import html
+from collections.abc import Sequence
 from typing import Any
 
 _STYLE = """
@@ -36,7 +37,7 @@ def report_page(report: dict[str, Any]) -> str:
 {_assurance(report)}</p>
 <table>
 {_row("Session", report["session"])}
-{_row("Model", report["model"])}
+{_row("Model", report["model"] or "not named")}
 {_row("Hash of the artifact", report["artifact"])}
 {_row("Family", report["family"])}
 {_row("Request", _given(report["request"]))}
@@ -84,13 +85,15 @@ def _assurance(report: dict[str, Any]) -> str:
 
 
 def _steps(report: dict[str, Any]) -> str:
+    names = report.get("hypotheses") or ()
     rows = []
     for i, step in enumerate(report["steps"]):
         answer = "" if i == 0 else _text(_outcome(step))
         rows.append(
             f'<tr><td class="number">{i}</td><td>{_moment(step.get("asked_at"))}</td>'
             f"<td>{_text(step.get('name', 'before any'))}</td><td>{answer}</td>"
-            f"<td>{_moment(step.get('told_at'))}</td><td>{_belief(step)}</td></tr>"
+            f"<td>{_moment(step.get('told_at'))}</td>"
+            f"<td>{_belief(step, names)}</td></tr>"
         )
     return "\n".join(rows)
 
@@ -103,13 +106,16 @@ def _outcome(step: dict[str, Any]) -> str:
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
-def _belief(step: dict[str, Any]) -> str:
+def _belief(step: dict[str, Any], names: Sequence[str]) -> str:
+    def name(i: int) -> str:
+        return _text(names[i] if i < len(names) else i)
+
     posterior = step["posterior"]
     if posterior is None:
-        return f"{step['recommendation']}"
+        return name(step["recommendation"])
     best = sorted(range(len(posterior)), key=lambda i: -posterior[i])[:_MOST_SHOWN]
     return "<br>".join(
-        f'{i}: {posterior[i]:.4f} <span class="bar" '
+        f'{name(i)}: {posterior[i]:.4f} <span class="bar" '
         f'style="width:{round(100 * posterior[i])}px"></span>'
         for i in best
     )

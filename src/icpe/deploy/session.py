@@ -197,9 +197,13 @@ class AbstractSession:
         return self._rules.setup.words.hypothesis_name(self._state.recommendation)
 
     @property
-    def posterior(self) -> Float[np.ndarray, "hypotheses"] | None:
-        """Probability of each hypothesis now; None if the explorer has no belief."""
-        return self._state.posterior
+    def posterior(self) -> Float[np.ndarray, "settings"] | None:
+        """Probability of each hypothesis now; None if the explorer has no belief.
+
+        In the user's units it has one entry for each of the user's settings, though
+        the family may have room for more.
+        """
+        return self._rules.setup.shown_belief(self._state.posterior)
 
     @property
     def history(self) -> tuple[Answer, ...]:
@@ -249,9 +253,10 @@ class AbstractSession:
         That is possible where the request promises a belief, and the queries came to
         an end before. What the certificate says is about the other sessions.
         """
-        if not self.stopped or self.posterior is None:
+        belief = self._state.posterior
+        if not self.stopped or belief is None:
             return False
-        return not bool(self._rules.setup.player.is_decided(self.posterior))
+        return not bool(self._rules.setup.player.is_decided(belief))
 
     @property
     def operating_point(self) -> OperatingPoint:

@@ -118,6 +118,14 @@ class Setup:
         """The family's spec with the user's names."""
         return with_names(self.family.spec, self.names)
 
+    def shown_belief(
+        self, posterior: Float[np.ndarray, "hypotheses"] | None
+    ) -> Float[np.ndarray, "settings"] | None:
+        """A belief without the settings that the user's problem does not have."""
+        if posterior is None or self.reading is None:
+            return posterior
+        return posterior[: self.reading.number_of_things]
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON-compatible values, all but family, explorer and guard."""
         point, certificate = self.player.operating_point, self.player.certificate
@@ -131,8 +139,8 @@ class Setup:
             | {"promise": str(self.request.promise)},
             "operating_point": {
                 "regime": str(point.regime),
-                "price": float(point.price),
-                "error_prob": float(point.error_prob),
+                "price": float(point.price) or None,  # 0 where it plays no part
+                "error_prob": float(point.error_prob) or None,
                 "max_queries": int(point.max_queries),
             },
             "doubt": self.player.doubt,
@@ -158,8 +166,8 @@ class Setup:
             units = Units(**values["units"])
             reading = read_units(units, names, number, artifact.family)
         operating_point = OperatingPoint(
-            price=jnp.asarray(point["price"], jnp.float32),
-            error_prob=jnp.asarray(point["error_prob"], jnp.float32),
+            price=jnp.asarray(point["price"] or 0.0, jnp.float32),
+            error_prob=jnp.asarray(point["error_prob"] or 0.0, jnp.float32),
             max_queries=jnp.asarray(point["max_queries"], jnp.int32),
             regime=Regime(point["regime"]),
         )

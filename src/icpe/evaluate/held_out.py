@@ -27,8 +27,14 @@ from icpe.theory.intervals import clopper_pearson_lower
 HELD_OUT = "held-out"
 """The name of the test in certificates."""
 _FIRST_SHARE = 0.9
-_USUAL = (0.001, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
-_LIKELY = 0.9
+CANDIDATES = tuple(
+    np.concatenate(
+        [np.arange(1, 10) / 1000, np.arange(10, 50, 5) / 1000, np.arange(5, 41) / 100]
+    ).tolist()
+)
+"""Error probabilities among which one is chosen if nobody names one."""
+LIKELY = 0.9
+"""Predicted probability of passing from which on one is chosen."""
 
 
 class Plan(NamedTuple):
@@ -115,23 +121,51 @@ def best_error_prob(number: int, level: float) -> float:
     return float(1.0 - level ** (1.0 / number))
 
 
-def likely_error_prob(
-    artifact: Artifact, number: int, confidence: float
-) -> float | None:
-    """The smallest of a few error probabilities that will probably be certified.
+class Choice(NamedTuple):
+    """An error probability to certify, and why it is this one.
+
+    Attributes:
+        error_prob: the chosen one.
+        accuracy: the largest that was measured, on rows other than the held-out ones.
+        number: how many rows are held out.
+        confidence: of the certificate.
+    """
+
+    error_prob: float
+    accuracy: float
+    number: int
+    confidence: float
+
+    @property
+    def sentence(self) -> str:
+        """The reason, and what to do for a smaller one."""
+        return (
+            f"Of the error probabilities from {CANDIDATES[0]:g} to {CANDIDATES[-1]:g}, "
+            f"{self.error_prob:g} is the smallest that {self.number} held-out rows "
+            f"would show with confidence {self.confidence:g} in at least "
+            f"{100 * LIKELY:g} of 100 trials, by the accuracy of {self.accuracy:.3f} "
+            "on the other rows; for a smaller one add rows, hold out a larger share "
+            "(--held-out), or name it (--error-prob P) and risk that it is not shown."
+        )
+
+
+def likely_choice(artifact: Artifact, number: int, confidence: float) -> Choice | None:
+    """The smallest of the candidates that will probably be certified.
 
     By what was measured on other rows; None if none of them will.
     """
     assert artifact.table is not None
     rows = artifact.table.priced()
+    accuracies = np.array([row.accuracy for row in rows])
     trials = np.array([row.episodes for row in rows])
-    successes = np.round(trials * np.array([row.accuracy for row in rows]))
+    successes = np.round(trials * accuracies)
     level = attempt_level(confidence, 1)
-    for error_prob in _USUAL:
+    for error_prob in CANDIDATES:
         critical = critical_successes(number, 1 - error_prob, 1 - level)
         chances = chance_of_passing(successes, trials, critical, number)
-        if chances.max() >= _LIKELY:
-            return error_prob
+        if chances.max() >= LIKELY:
+            accuracy = float(accuracies[chances.argmax()])
+            return Choice(error_prob, accuracy, number, confidence)
     return None
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import importlib.metadata
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -16,6 +16,7 @@ from icpe.service import admin_routes, model_routes, session_routes, status_rout
 from icpe.service.access import Access
 from icpe.service.batcher import Batcher
 from icpe.service.guardrails import Guardrails, log
+from icpe.service.malformed import body_model, sentence
 from icpe.service.metrics import Metrics
 from icpe.service.models import Models
 from icpe.service.page import routes as page_routes
@@ -98,7 +99,9 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 async def _malformed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    return _problem(422, "; ".join(map(_sentence, error.errors()[:3])) + ".")
+    body = body_model(request.scope.get("route"))
+    said = "; ".join(sentence(it, body) for it in error.errors()[:3])
+    return _problem(422, f"{said}.")
 
 
 async def _stopped(request: Request, error: Exception) -> JSONResponse:
@@ -112,10 +115,3 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
 
 def _problem(status: int, sentence: str, headers=None) -> JSONResponse:
     return JSONResponse({"detail": sentence}, status, headers)
-
-
-def _sentence(problem: dict) -> str:
-    """One problem of a request, without what was sent."""
-    place: Sequence[str | int] = problem.get("loc", ())
-    named = ".".join(str(it) for it in place[1:]) or str(place[0] if place else "body")
-    return f"{named[:100]}: {str(problem.get('msg', 'malformed'))[:200]}"

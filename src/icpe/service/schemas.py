@@ -50,6 +50,7 @@ class UnitsGiven(_Given):
     unit: Annotated[str, Field(max_length=50)] = ""
     noise: Annotated[float | None, Field(gt=0)] = None
     matters: Annotated[float | None, Field(gt=0)] = None
+    smaller_is_better: bool = False
 
 
 class Start(Goal):

@@ -35,7 +35,7 @@ def state_view(rules: SessionRules, state: State) -> dict[str, Any]:
     spec = rules.setup.words
     certificate = rules.certificate(state)
     reason = state.stop_reason
-    posterior = state.posterior
+    posterior = rules.setup.shown_belief(state.posterior)
     return {
         "open": [question(spec, query) for query in state.open_queries],
         "next": None if state.stopped else question(spec, state.query),

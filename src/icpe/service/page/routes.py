@@ -224,7 +224,8 @@ def _start_of(form: Form, family: AbstractTaskFamily) -> dict[str, Any]:
     if takes_units(family):
         unit = form.text("unit") or ""
         noise, matters = form.number("noise"), form.number("matters")
-        return start | {"units": Units(unit, noise, matters)}
+        smaller = "smaller_is_better" in form
+        return start | {"units": Units(unit, noise, matters, smaller)}
     if reveals_something(family):
         start["first_outcome"] = read_first_entry(form, family.spec)
     return start
