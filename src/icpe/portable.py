@@ -23,7 +23,7 @@ import numbers
 import operator
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -377,12 +377,47 @@ class Model:
             steps = math.floor((1.0 - best) * 10_000)
             while best + steps / 10_000 < 1.0:
                 steps += 1
+            trained = self.document.get("kind") != "rule"
             raise OperatingPointError(
-                f"error_prob={error_prob} is smaller than this explorer can serve; "
-                f"the smallest is {steps / 10_000} (for less, "
-                "train longer and with a smaller min_price, or ask for a budget)."
+                out_of_reach(error_prob, steps / 10_000, rows, trained=trained)
             )
         return min(served, key=lambda row: (row["mean_cost"], row["price"]))["price"]
+
+
+def out_of_reach(
+    error_prob: float,
+    smallest: float,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    trained: bool,
+) -> str:
+    """Why an error probability is not served, and what would help.
+
+    Args:
+        error_prob: what was asked for.
+        smallest: what is served.
+        rows: the operating table at the cap in question.
+        trained: whether the explorer was trained; rules are not.
+    """
+    best = max(rows, key=lambda row: (row["lower_bound"], row["accuracy"]))
+    if best["accuracy"] + error_prob >= 1.0:
+        remedy = "measure it on more episodes by icpe calibrate"
+    elif best["quantiles"][-1] >= best["max_queries"]:
+        often = "one episode in a hundred or more"
+        if best["quantiles"][0] >= best["max_queries"]:
+            often = "half of all episodes or more"
+        remedy = (
+            f"the cap of {best['max_queries']} queries, which {often} reach, must be "
+            "larger: give the family a longer horizon"
+        )
+    elif trained:
+        remedy = "train longer and with a smaller min_price"
+    else:
+        remedy = "use another rule, or train an explorer"
+    return (
+        f"error_prob={error_prob} is smaller than this explorer can serve; the "
+        f"smallest is {smallest} (for less, {remedy}, or ask for a budget)."
+    )
 
 
 _IMPLYING = {"average": "every-hypothesis"}

@@ -91,7 +91,7 @@ def train(
         TrainingDivergedError: a loss became NaN or infinite.
         CheckpointError: the checkpoint to resume from is damaged or another one's.
     """
-    check_family(family)
+    check_family(family, beliefs=not _is_shipped(family))
     nets, earlier = None, {}
     if isinstance(config, PaperConfig) and start_from is not None:
         raise UnsupportedError(
@@ -143,7 +143,8 @@ class Judging:
         )
         wanted = 1.0 - (self._config.error_prob or 0.05)
         value = float(np.mean(judgment.values))
-        verdict = Verdict(judgment.sentence(wanted), judgment.record(), value)
+        note = judgment.sentence(wanted, self._config.batch_size)
+        verdict = Verdict(note, judgment.record(), value)
         if self._config.error_prob and max(judgment.accuracy) < wanted:
             longest = _LONGEST * self._config.num_iterations
             if at.done >= 0.9 * at.finish and at.finish < longest:
@@ -156,6 +157,11 @@ class Judging:
             reason = "judged values had stopped improving"
             return verdict._replace(finish=soon, reason=reason)
         return verdict
+
+
+def _is_shipped(family: AbstractTaskFamily) -> bool:
+    """Whether the family's law is of this package, whose tests have checked it."""
+    return type(family).__module__.startswith(f"{__package__}.")
 
 
 def has_stopped_improving(values: Sequence[float]) -> bool:
@@ -290,7 +296,7 @@ def make_rule(
         InvalidParameterError: the explorer of that name does not act on a posterior.
         ConformanceError: the family breaks its contract.
     """
-    check_family(family)
+    check_family(family, beliefs=not _is_shipped(family))
     began = time.perf_counter()
     if score is None:
         belief_for(family)  # or its own complaint

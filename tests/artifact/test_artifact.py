@@ -113,7 +113,6 @@ def test_parameters_that_are_tables_rebuild_the_family(tmp_path):
     assert Artifact.load(path).family == family
 
 
-@pytest.mark.slow
 def test_a_family_of_the_users_own_is_passed_in(tmp_path):
     family = TwoDoors()
     path = tmp_path / "doors.safetensors"
@@ -121,8 +120,10 @@ def test_a_family_of_the_users_own_is_passed_in(tmp_path):
     assert Artifact.load(path, family).family is family
     sentence = refusal(path)
     assert "trained for the family 'TwoDoors', which cannot be rebuilt here" in sentence
-    assert "register it, on the command line by --import MODULE" in sentence
-    assert sentence.endswith("or pass it in.")
+    assert "add --import toy_tasks.py:TwoDoors (that is where it was" in sentence
+    assert sentence.endswith("in Python register it or pass it in.")
+    rewrite(path, lambda document: document["family"].update(source="x; rm -r ."))
+    assert "add --import FILE.py:CLASS or --import MODULE, in" in refusal(path)
 
 
 def test_another_family_is_refused(path):

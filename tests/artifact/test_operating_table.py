@@ -83,6 +83,28 @@ def test_more_than_any_row_serves_is_refused_with_what_is_served():
         TABLE.row_for(0.1, max_queries=6)
 
 
+def advice(given, error_prob, **words):
+    with pytest.raises(OperatingPointError) as caught:
+        table(given).row_for(error_prob, **words)
+    return str(caught.value)
+
+
+def test_the_advice_fits_what_is_in_the_way():
+    slack = row(0.1, 0.9, 5.0)
+    assert "train longer and with a smaller min_price" in advice(slack, 0.01)
+    assert "use another rule, or train" in advice(slack, 0.01, trained=False)
+    assert "by icpe calibrate" in advice(dataclasses.replace(slack, accuracy=1.0), 0.01)
+    for quantiles, words in (
+        ((5, 9, HORIZON), "one episode in a hundred or more reach"),
+        ((HORIZON,) * 3, "half of all episodes or more reach"),
+    ):
+        capped = dataclasses.replace(slack, quantiles=quantiles)
+        for trained in (True, False):
+            said = advice(capped, 0.01, trained=trained)
+            assert f"the cap of 20 queries, which {words}" in said
+            assert "give the family a longer horizon" in said and "train" not in said
+
+
 @given(st.floats(0.0, 1.0))
 def test_the_smallest_error_probability_is_served(lower_bound):
     single = table(row(0.1, lower_bound, 1.0))

@@ -30,6 +30,21 @@ def test_the_first_is_compared_with_the_others(icpe):
         assert line in shown
 
 
+def test_an_accuracy_out_of_reach_is_told_with_what_is_reached():
+    rows = [
+        {"explorer": "one", "mean_cost": 2.0, "mean_cost_interval": (1.5, 2.5)},
+        {"explorer": "two", "mean_cost": None, "mean_cost_interval": None},
+    ]
+    rest = {"saving": None, "saving_interval": None, "highest_accuracy": None}
+    rows = [rest | row for row in rows]
+    rows[1]["highest_accuracy"] = 0.9327
+    assert comparison_lines(rows) == [
+        "explorer  queries                95 %  saved  95 %",
+        "one          2.00        1.50 to 2.50",
+        "two         never  reaches only 0.932",
+    ]
+
+
 def test_impossible_accuracies_are_refused(icpe):
     called = icpe(f"{WORDS} --accuracy 1")
     assert called.status == 2

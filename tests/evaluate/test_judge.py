@@ -96,8 +96,12 @@ MADE_UP = Judgment(
 
 
 def test_the_sentence_is_about_the_point_closest_to_an_accuracy():
-    assert MADE_UP.sentence(0.95) == "0.990 with 8.0 queries"
-    assert MADE_UP.sentence(0.8) == "0.900 with 4.0 queries"
+    assert MADE_UP.sentence(0.95, 256) == (
+        "right in 99.0 % of 256 episodes with 8.0 queries"
+    )
+    assert MADE_UP.sentence(0.8, 64) == (
+        "right in 90.0 % of 64 episodes with 4.0 queries"
+    )
 
 
 def test_the_record_can_be_written_as_json():

@@ -168,6 +168,78 @@ class NumpyRandomness(Sound):
         return plain_step(self.spec, jnp.full(1, np.random.default_rng().normal()))
 
 
+class PlainTask(Sound):
+    def sample_task(self, *, key):
+        return 1
+
+
+class WordsInATask(Sound):
+    def sample_task(self, *, key):
+        return {"kind": "coin", "side": jr.bernoulli(key).astype(jnp.int32)}
+
+
+class WithoutKey(Sound):
+    def sample_task(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return jnp.asarray(1)
+
+
+class KeepsInSelf(Sound):
+    def step(self, state, query, task, *, key):
+        self.horizon = 3
+        return plain_step(self.spec, jnp.zeros(1))
+
+
+class SpecMethod(Sound):
+    def spec(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return TaskSpec(2, 2, 1, 2)
+
+
+class NoHypothesis(Sound):
+    def hypothesis(self, task):
+        return None
+
+
+class TruthsForOutcomes(Sound):
+    def step(self, state, query, task, *, key):
+        return _with(plain_reset(self.spec), "outcome", jr.bernoulli(key)[None])
+
+
+class ScalarOutcome(Sound):
+    def step(self, state, query, task, *, key):
+        return _with(plain_reset(self.spec), "outcome", jr.uniform(key))
+
+
+class NothingAllowed(Sound):
+    @property
+    def spec(self):
+        return TaskSpec(2, 2, 1, 2, masks_queries=True)
+
+    def reset(self, task, *, key):
+        return StepResult(None, jnp.zeros(1), jnp.zeros(2, bool), jnp.asarray(False))
+
+    def step(self, state, query, task, *, key):
+        return self.reset(task, key=key)
+
+
+class RevealsUnsaid(Sound):
+    @property
+    def spec(self):
+        return TaskSpec(2, 2, 1, 2, reveals=False)
+
+    def reset(self, task, *, key):
+        return plain_step(self.spec, jnp.ones(1))
+
+
+class ShortMask(Sound):
+    def query_mask(self, first_outcome, history):
+        return jnp.ones(1, bool)
+
+
+class MaskThatFails(Sound):
+    def query_mask(self, first_outcome, history):
+        return jnp.ones(2, bool) if history.queries else None
+
+
 @custom_vmap
 def _length(x):
     return x
@@ -217,6 +289,19 @@ class KnowsOfTheBatch(Sound):
             NumpyRandomness(), "when it was compiled again", marks=pytest.mark.slow
         ),
         (KnowsOfTheBatch(), "behaves differently under vmap"),
+        (PlainTask(), "sample_task gave one and the same task, 1, whatever its key"),
+        (WordsInATask(), "sample_task returns 'coin' among its values"),
+        (WithoutKey(), "let it take the arguments of AbstractTaskFamily"),
+        (KeepsInSelf(), "keep what changes in the state that it returns"),
+        (SpecMethod(), "put @property above it"),
+        (Sound, "got its class; call it, as Sound()."),
+        (NoHypothesis(), "hypothesis returns None; return one integer"),
+        (TruthsForOutcomes(), "as bool[1]; return float of shape (1,), as the spec"),
+        (ScalarOutcome(), "as jnp.asarray(x)[None] does for one number x"),
+        (NothingAllowed(), "reset forbids every query"),
+        (RevealsUnsaid(), "reset reveals something although spec.reveals is False"),
+        (ShortMask(), "is [True] after 0 queries, and reset returned [True, True]"),
+        (MaskThatFails(), "query_mask raised"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
@@ -230,6 +315,15 @@ def test_a_broken_family_is_refused_with_a_sentence(family, sentence):
 
 def test_the_family_that_the_broken_ones_are_made_from_is_sound():
     check_family(Sound())
+
+
+def test_a_plain_python_number_is_as_good_as_an_array():
+    class Plain(Sound):
+        def step(self, state, query, task, *, key):
+            outcome = task.astype(jnp.float32)[None]
+            return StepResult(None, outcome, jnp.ones(2, bool), False)
+
+    check_family(Plain())
 
 
 def test_nothing_is_demanded_of_outcomes_after_the_end():

@@ -315,7 +315,9 @@ class Artifact:
         )
 
     def _calibrated_price(self, error_prob: float, max_queries: int | None) -> float:
-        price = self._measured().row_for(error_prob, max_queries).price
+        trained = not isinstance(self.nets, SavedRule)
+        table = self._measured()
+        price = table.row_for(error_prob, max_queries, trained=trained).price
         assert price is not None
         return price
 

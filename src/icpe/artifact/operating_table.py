@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from icpe.core.errors import OperatingPointError
+from icpe.portable import out_of_reach
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,12 +49,21 @@ class OperatingTable:
         return tuple(sorted(rows, key=lambda row: row.max_queries))
 
     def row_for(
-        self, error_prob: float, max_queries: int | None = None
+        self,
+        error_prob: float,
+        max_queries: int | None = None,
+        *,
+        trained: bool = True,
     ) -> OperatingRow:
         """The cheapest row whose accuracy is at least 1 - error_prob.
 
         Only rows whose lower bound meets 1 - error_prob count; the smallest mean
         cost wins, ties go to the smaller price.
+
+        Args:
+            error_prob: the error probability allowed.
+            max_queries: the cap; the horizon if None.
+            trained: whether the explorer was trained, for the words of a refusal.
 
         Raises:
             OperatingPointError: no row is accurate enough, or none has that cap.
@@ -61,10 +71,10 @@ class OperatingTable:
         rows = self._rows_at(max_queries)
         served = [row for row in rows if row.lower_bound + error_prob >= 1.0]
         if not served:
+            smallest = self.smallest_error_prob(max_queries)
+            records = [dataclasses.asdict(row) for row in rows]
             raise OperatingPointError(
-                f"error_prob={error_prob} is smaller than this explorer can serve; "
-                f"the smallest is {self.smallest_error_prob(max_queries)} (for less, "
-                "train longer and with a smaller min_price, or ask for a budget)."
+                out_of_reach(error_prob, smallest, records, trained=trained)
             )
         return min(served, key=lambda row: (row.mean_cost, row.price))
 

@@ -3,6 +3,8 @@
 Sizes are compared with what is stored before anything is built.
 """
 
+import re
+import sys
 import typing
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,6 +34,7 @@ LARGEST_DATA = 4 * 2**20
 _LARGEST_PARAMETER = 4096
 """Whole numbers up to this are never too large for networks of any size."""
 _NO_SIZES = ("draw", "seed")
+_SOURCE = re.compile(r"[A-Za-z_]\w{0,99}\.py:[A-Za-z_]\w{0,99}")
 
 
 def family_document(family: AbstractTaskFamily) -> dict[str, Any]:
@@ -40,6 +43,9 @@ def family_document(family: AbstractTaskFamily) -> dict[str, Any]:
         "name": family_name(family),
         "parameters": parameters(family),
     }
+    where = _where_written(type(family))
+    if where is not None:
+        described["source"] = where
     arrays = data_of(family)
     if arrays:
         described["data"] = {
@@ -72,8 +78,9 @@ def rebuilt_family(stored: Stored, path: Path) -> AbstractTaskFamily:
     if name not in family_names():
         raise ArtifactError(
             f"{path} was trained for the family {shown(name)}, which cannot be rebuilt "
-            "here, since none is registered under that name; register it, on the "
-            "command line by --import MODULE or --import FILE.py:CLASS, or pass it in."
+            "here, since none is registered under that name; on the command line add "
+            f"{_import_option(described.get('source'))}, in Python register it or pass "
+            "it in."
         )
     if "data" in described and not described["data"]["stored"]:
         raise ArtifactError(
@@ -94,6 +101,23 @@ def rebuilt_family(stored: Stored, path: Path) -> AbstractTaskFamily:
             f"here: {' '.join(str(error).split()) or type(error).__name__}"
         ) from error
     return family
+
+
+def _where_written(family_class: type) -> str | None:
+    """FILE.py:CLASS of a family of the user's own: words for people, never run."""
+    module = family_class.__module__
+    if module.partition(".")[0] == __name__.partition(".")[0]:
+        return None
+    file = getattr(sys.modules.get(module), "__file__", None)
+    found = f"{Path(file).name}:{family_class.__qualname__}" if file else ""
+    return found if _SOURCE.fullmatch(found) else None
+
+
+def _import_option(source: Any) -> str:
+    """The option that brings a family in, as exactly as its file tells."""
+    if isinstance(source, str) and _SOURCE.fullmatch(source):
+        return f"--import {source} (that is where it was, perhaps in another folder)"
+    return "--import FILE.py:CLASS or --import MODULE"
 
 
 def _check_parameters(name: str, values: Mapping[str, Any], stored: Stored) -> None:

@@ -78,6 +78,7 @@ def _check_family(family: Any) -> None:
         if name not in family:
             raise ValueError(f"family lacks {name!r}")
         check_value(family[name], kind, f"family.{name}")
+    check_value(family.get("source"), str | None, "family.source")
     if "data" in family:
         check_value(family["data"], dict, "family.data")
         check_value(family["data"].get("stored"), bool, "family.data.stored")

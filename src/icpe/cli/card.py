@@ -30,6 +30,12 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
         f"{made.get('seconds') or 0.0:.0f} s on {_told(made, 'device')} with icpe "
         f"{_told(made, 'icpe')} and jax {_told(made, 'jax')}[/]"
     )
+    if family.get("source") is not None:
+        console.print(
+            "[dim]its family is not one of icpe's: commands that use the file need "
+            f"--import {escape(family['source'])}[/]",
+            soft_wrap=True,
+        )
     if is_sealed_by_the_old_rule(document):
         console.print(
             "[dim]sealed by the old rule: networks and certificates have hashes, the "

@@ -1,6 +1,7 @@
 """`icpe compare`: explorers at equal accuracy."""
 
 import dataclasses
+import math
 from typing import Annotated
 
 import tyro
@@ -101,11 +102,15 @@ def comparison_lines(rows: list[dict], unit: str = "queries") -> list[str]:
         cells.append(
             (
                 row["explorer"],
-                *_shown(row["mean_cost"], row["mean_cost_interval"], "{:.2f}"),
-                *_shown(row["saving"], row["saving_interval"], "{:.1%}"),
+                *_shown(
+                    row["mean_cost"],
+                    row["mean_cost_interval"],
+                    "{:.2f}",
+                    row.get("highest_accuracy"),
+                ),
+                *_shown(row["saving"], row["saving_interval"], "{:.1%}", absent=""),
             )
         )
-    cells[1] = (*cells[1][:3], "", "")
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join(
@@ -116,8 +121,20 @@ def comparison_lines(rows: list[dict], unit: str = "queries") -> list[str]:
     ]
 
 
-def _shown(value: float | None, interval, style: str) -> tuple[str, str]:
+def _shown(
+    value: float | None,
+    interval,
+    style: str,
+    highest: float | None = None,
+    *,
+    absent: str = "never",
+) -> tuple[str, str]:
     if value is None or interval is None:
-        return "never", ""
+        reached = "" if highest is None else f"reaches only {_rounded_down(highest)}"
+        return absent, reached
     low, high = (style.format(end).replace("%", "") for end in interval)
     return style.format(value).replace("%", " %"), f"{low} to {high}"
+
+
+def _rounded_down(accuracy: float) -> str:
+    return f"{math.floor(accuracy * 1000) / 1000:.3f}"

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import importlib
 import importlib.metadata
+import os
 import sys
 import threading
 import traceback
@@ -70,6 +71,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None or threading.current_thread() is not threading.main_thread():
         return _main(list(sys.argv[1:] if argv is None else argv))
+    if "--debug" not in sys.argv:
+        # XLA calls it an error that a program takes minutes to compile, as it may on a
+        # busy machine. What really fails arrives as an exception.
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with signals.watching():
         prepare_streams()
         status = _main(sys.argv[1:])

@@ -34,13 +34,13 @@ class StepResult(eqx.Module):
 
     `outcome` is what the explorer sees (zeros at reset where the family reveals
     nothing), `query_mask` the queries allowed next, `terminated` whether the family
-    ended the episode.
+    ended the episode, where a plain True or False will do.
     """
 
     state: PyTree
     outcome: Float[Array, "outcome"]
     query_mask: Bool[Array, "queries"]
-    terminated: Flag
+    terminated: Flag = eqx.field(converter=jnp.asarray)
 
 
 class Difficulty(NamedTuple):

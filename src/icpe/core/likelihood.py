@@ -124,6 +124,13 @@ def likelihood_belief(family: AbstractTaskFamily) -> LikelihoodBelief:
     return LikelihoodBelief(family, outcomes)
 
 
+def bare_belief(family: AbstractTaskFamily) -> LikelihoodBelief:
+    """The same without what queries are expected to tell, which takes no time."""
+    spec = family.spec
+    none = jnp.zeros((spec.num_hypotheses, spec.num_queries, 0))
+    return LikelihoodBelief(family, OutcomeTable(none))
+
+
 def outcome_table(family: AbstractTaskFamily) -> OutcomeTable | None:
     """The probabilities of all outcomes, None where they are many or not given."""
     if not has_likelihood(family):

@@ -8,6 +8,7 @@ from typing import Any, SupportsFloat
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from icpe.core.checks import is_whole
 from icpe.core.errors import InvalidParameterError
 
 _ROLE = "role"
@@ -99,6 +100,10 @@ class TaskSpec:
     reset_entries: tuple[int, ...] = _protocol(())
 
     def __post_init__(self):
+        for field in dataclasses.fields(self):
+            if field.default == ():  # lists and arrays are welcome too
+                value = _as_tuple(getattr(self, field.name))
+                object.__setattr__(self, field.name, value)
         _check_counts(self)
         _check_lengths(self)
         _check_shapes(self)
@@ -224,6 +229,12 @@ def reveal(spec: TaskSpec, name: str, *, scale: float) -> TaskSpec:
     )
 
 
+def _as_tuple(value: Any) -> Any:
+    """The same in tuples, which can be compared and hashed."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return tuple(map(_as_tuple, value)) if isinstance(value, list | tuple) else value
+
+
 def _fields_but(spec: TaskSpec, roles: tuple[str, ...]) -> dict[str, Any]:
     return {
         field.name: getattr(spec, field.name)
@@ -239,9 +250,14 @@ def _check_counts(spec: TaskSpec) -> None:
         ("outcome_size", 1),
         ("horizon", 1),
     ):
-        if getattr(spec, name) < lowest:
+        given = getattr(spec, name)
+        if not is_whole(given):
             raise InvalidParameterError(
-                f"TaskSpec.{name} must be at least {lowest}; got {getattr(spec, name)}."
+                f"TaskSpec.{name} must be a whole number; got {given!r}."
+            )
+        if given < lowest:
+            raise InvalidParameterError(
+                f"TaskSpec.{name} must be at least {lowest}; got {given}."
             )
 
 

@@ -56,6 +56,8 @@ class AtAccuracy:
         saving: the share of this explorer's cost that the first one saves, negative
             if it costs more; None for the first itself.
         saving_interval: 95 % interval, from paired episodes.
+        highest_accuracy: the highest that was reached where the one asked for was not;
+            None where it was.
     """
 
     explorer: str
@@ -63,6 +65,7 @@ class AtAccuracy:
     mean_cost_interval: Interval | None
     saving: float | None
     saving_interval: Interval | None
+    highest_accuracy: float | None = None
 
 
 def compare_at_accuracy(
@@ -94,12 +97,13 @@ def compare_at_accuracy(
             f"accuracy must lie strictly between 0 and 1; got {accuracy}."
         )
     progress = progress or NoProgress()
-    costs = {}
+    costs, highest = {}, {}
     for name, contender in explorers.items():
         progress.start(name, 1)
         try:
             points = _around(name, contender, family, accuracy, episodes, seed)
             costs[name] = cost_at_accuracy(points, accuracy)
+            highest[name] = max(float(point.accuracy) for point in points)
             progress.advance(1)
         finally:
             progress.finish()
@@ -107,20 +111,20 @@ def compare_at_accuracy(
     most = family.spec.horizon * max(family.spec.costs or (1.0,))
     return [
         _row(name, cost, costs[first], name == first, most)
+        if cost is not None
+        else AtAccuracy(name, None, None, None, None, highest[name])
         for name, cost in costs.items()
     ]
 
 
 def _row(
     name: str,
-    cost: CostAtAccuracy | None,
+    cost: CostAtAccuracy,
     first: CostAtAccuracy | None,
     is_first: bool,
     most: float,
 ) -> AtAccuracy:
     """Compares with the first; an episode costs at most so much."""
-    if cost is None:
-        return AtAccuracy(name, None, None, None, None)
     interval = cost_interval(cost, most)
     if is_first or first is None:
         return AtAccuracy(name, cost.cost, interval, None, None)

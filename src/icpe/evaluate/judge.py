@@ -43,10 +43,18 @@ class Judgment:
             shares.append(saved / max(other.mean_cost[i], 1.0))
         return float(np.mean(shares))
 
-    def sentence(self, accuracy: float = 0.95) -> str:
-        """The point whose accuracy is closest to a given one, in words."""
+    def sentence(self, accuracy: float, episodes: int) -> str:
+        """The point whose accuracy is closest to a given one, in words.
+
+        Args:
+            accuracy: the one in question.
+            episodes: on how many episodes each point was judged.
+        """
         index = int(np.argmin(np.abs(np.asarray(self.accuracy) - accuracy)))
-        return f"{self.accuracy[index]:.3f} with {self.mean_queries[index]:.1f} queries"
+        return (
+            f"right in {self.accuracy[index]:.1%} of {episodes} episodes with "
+            f"{self.mean_queries[index]:.1f} queries"
+        ).replace("%", " %")
 
     def record(self) -> dict[str, list[float]]:
         """As JSON-compatible values."""

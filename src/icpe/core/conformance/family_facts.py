@@ -1,20 +1,25 @@
 """What a family says about itself must be what its simulator does."""
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 
+from icpe.core.conformance import compare
+from icpe.core.conformance.calibration import check_belief, check_outcomes
 from icpe.core.conformance.episodes import Episodes
-from icpe.core.errors import ConformanceError
+from icpe.core.errors import ConformanceError, UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
-from icpe.core.likelihood import has_likelihood
-from icpe.core.simulate import first_answers
+from icpe.core.likelihood import bare_belief, has_likelihood
+from icpe.core.simulate import distinct_outcomes, first_answers
 
 _NUM_TASKS = 4096
 _LARGEST_DEVIATION = 6.0
 """Standard deviations of a frequency: the false alarm of one hypothesis is 2e-9."""
+_SLACK = 1e-3
 
 
 def check_facts(family: AbstractTaskFamily, episodes: Episodes) -> None:
@@ -42,36 +47,69 @@ def _check_masks(family: AbstractTaskFamily, episodes: Episodes) -> None:
         for length in range(episodes.queries.shape[1] + 1):
             if np.any(episodes.terminated[i, : length + 1]):
                 break
-            history = History(
-                jnp.asarray(episodes.queries[i, :length]),
-                jnp.asarray(episodes.outcomes[i, : length + 1]),
-                jnp.asarray(length, jnp.int32),
-            )
-            if family.contradicts(history):
+            history = _history(episodes, i, length)
+            if _called("contradicts", family.contradicts, history):
                 raise ConformanceError(
                     "contradicts says that outcomes of the simulator are impossible; "
                     "let it be False for all that a task can give."
                 )
-            mask = family.query_mask(history.outcomes[0], history)
+            first = history.outcomes[0]
+            mask = _called("query_mask", family.query_mask, first, history)
             if mask is None:
                 continue
-            if np.any(np.asarray(mask) != episodes.masks[i, length]):
+            if not np.array_equal(np.asarray(mask), episodes.masks[i, length]):
                 raise ConformanceError(
-                    "query_mask(first_outcome, history) is not the mask that step "
-                    "returned; make them equal."
+                    f"query_mask(first_outcome, history) is {np.asarray(mask).tolist()}"
+                    f" after {length} queries, and {'step' if length else 'reset'} "
+                    f"returned {episodes.masks[i, length].tolist()}; make them equal."
                 )
 
 
+def _called(name: str, method: Callable, *arguments: Any) -> Any:
+    try:
+        return method(*arguments)
+    except Exception as error:
+        raise ConformanceError(
+            f"{name} raised {compare.in_short(error)} on an episode so far; let it "
+            "serve every history, of no queries too."
+        ) from error
+
+
+def _history(episodes: Episodes, number: int, length: int) -> History:
+    return History(
+        jnp.asarray(episodes.queries[number, :length]),
+        jnp.asarray(episodes.outcomes[number, : length + 1]),
+        jnp.asarray(length, jnp.int32),
+    )
+
+
+def _check_shape(family: AbstractTaskFamily) -> None:
+    """The likelihood of one outcome is one number."""
+    number = jax.ShapeDtypeStruct((), jnp.int32)
+    outcome = jax.ShapeDtypeStruct((family.spec.outcome_size,), jnp.float32)
+    found = compare.trace(
+        "log_likelihood", family.log_likelihood, number, number, outcome
+    )
+    is_number = getattr(found, "shape", None) == ()
+    if not is_number or not jnp.issubdtype(found.dtype, jnp.floating):
+        raise ConformanceError(
+            f"log_likelihood returns {compare.layout(found)}; return one float, for "
+            "example of outcome[0] in place of outcome."
+        )
+
+
 def _check_likelihood(family: AbstractTaskFamily) -> None:
-    """The prior fits the tasks, and what happened was possible."""
+    """The prior fits the tasks, and the likelihood the outcomes."""
     spec = family.spec
+    _check_shape(family)
     answers = first_answers(family, _NUM_TASKS)
     hypotheses = np.asarray(answers.hypothesis)
     prior = np.exp(np.asarray(family.log_prior(), float))
-    if prior.shape != (spec.num_hypotheses,) or abs(prior.sum() - 1.0) > 1e-3:
+    if prior.shape != (spec.num_hypotheses,) or not abs(prior.sum() - 1.0) <= 1e-3:
         raise ConformanceError(
-            f"log_prior must be {spec.num_hypotheses} log-probabilities; their sum is "
-            f"{prior.sum():.4g}."
+            f"log_prior gives numbers of shape {prior.shape} whose exponentials sum to "
+            f"{prior.sum():.4g}; return the logarithms of {spec.num_hypotheses} "
+            "probabilities."
         )
     counts = np.bincount(hypotheses, minlength=spec.num_hypotheses)
     error = np.sqrt(_NUM_TASKS * prior * (1.0 - prior)) + 1.0
@@ -84,11 +122,43 @@ def _check_likelihood(family: AbstractTaskFamily) -> None:
             f"hypothesis {worst} was true in {counts[worst]} of {_NUM_TASKS} tasks and "
             f"log_prior says {prior[worst]:.4g}; define log_prior as sample_task draws."
         )
-    queries = jr.randint(jr.key(0), (_NUM_TASKS,), 0, spec.num_queries)
-    outcomes = answers.outcomes[:, 0][jnp.arange(_NUM_TASKS), queries]
-    logs = jax.vmap(family.log_likelihood)(answers.hypothesis, queries, outcomes)
-    if not np.all(np.isfinite(np.asarray(logs))):
+    outcomes = answers.outcomes[:, 0]
+    queries = jnp.arange(spec.num_queries, dtype=jnp.int32)
+    of_task = jax.vmap(family.log_likelihood, in_axes=(None, 0, 0))
+    every = jax.vmap(of_task, in_axes=(0, None, 0))
+    logs = np.asarray(every(answers.hypothesis, queries, outcomes))
+    if not np.all(np.isfinite(logs)):
         raise ConformanceError(
             "log_likelihood of an outcome that happened is infinite or NaN; give every "
             "possible outcome a positive probability."
         )
+    if distinct_outcomes(np.asarray(outcomes)) is not None:
+        if logs.max() > _SLACK:
+            raise ConformanceError(
+                f"log_likelihood gives one of few outcomes {logs.max():.3g}, which is "
+                "no logarithm of a probability; return numbers up to 0, by jnp.log."
+            )
+        flat = np.asarray(outcomes).reshape(-1, spec.outcome_size)
+        kinds = np.unique(flat, axis=0, return_inverse=True)[1].reshape(logs.shape)
+        check_outcomes(hypotheses, kinds, logs)
+
+
+def check_beliefs(family: AbstractTaskFamily) -> None:
+    """The posteriors by the likelihood, and by a belief of its own, are the true ones.
+
+    Not where the family ends episodes, or forbids queries by more than the history
+    shows: both may tell something that no outcome does.
+    """
+    spec = family.spec
+    first = jnp.zeros(spec.outcome_size)
+    start = History(jnp.zeros(0, jnp.int32), first[None], jnp.asarray(0, jnp.int32))
+    if spec.masks_queries and family.query_mask(first, start) is None:
+        return
+    if has_likelihood(family):
+        check_belief(family, bare_belief(family), "log_likelihood")
+    try:
+        belief = family.exact_belief()
+    except UnsupportedError:  # not with these parameters
+        return
+    if belief is not None:
+        check_belief(family, belief, "exact_belief")
