@@ -1,5 +1,7 @@
 """The pages on sessions and the service: what they show is run."""
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from icpe.deploy.storage import open_storage
 from icpe.service.app import create_app
 from icpe.service.settings import Settings
 from icpe.service.tokens import create_token
+from support.running_service import free_port, wait_for
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -48,6 +51,42 @@ def test_the_client_of_the_page_on_serving_runs(monkeypatch, capsys):
         names = {"TOKEN": token, "measure": lambda query: 1.0 * (query == 2)}
         exec(compile(block, "serving.md", "exec"), names)
     assert re.match(r"2 (True|False) [0-9a-f]{32}", capsys.readouterr().out)
+
+
+@pytest.mark.slow
+def test_the_session_by_curl_runs(tmp_path):
+    [block] = [it for it in blocks("serving.md", "sh") if "curl" in it]
+    port = free_port()
+    icpe_command = tmp_path / "icpe"
+    icpe_command.write_text(f'#!/bin/sh\nexec {sys.executable} -m icpe "$@"\n')
+    icpe_command.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    words = ("serve", "--storage", "sqlite:///sessions.db", "--port", str(port))
+    server = subprocess.Popen(
+        [sys.executable, "-m", "icpe", *words, "--quiet"], cwd=tmp_path
+    )
+    try:
+        wait_for(f"http://127.0.0.1:{port}/readyz", server)
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", block.replace("8000", str(port))],
+            cwd=tmp_path,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    finally:
+        server.terminate()
+        server.wait(60)
+    created, asked, told, again, now = map(json.loads, done.stdout.splitlines())
+    assert created["certified"] and [it["query"] for it in asked["open"]] == [0]
+    assert told["history"][0]["told"] == 212.5 and again == told == now
+    assert len(told["posterior"]) == 3
+    [example] = blocks("serving.md", "json")
+    shown = json.loads(example)
+    shown["open"][0]["question"] = told["open"][0]["question"]
+    assert shown == {name: told[name] for name in shown}
+    assert "<!doctype html>" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.services

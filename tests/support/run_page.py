@@ -7,7 +7,6 @@ each shell block is a process of its own. Fails with the first block that does.
 """
 
 import builtins
-import contextlib
 import itertools
 import linecache
 import os
@@ -15,13 +14,12 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 from support.given import given
 from support.pages import ROOT, Block, blocks_of
-from support.running_service import free_port
+from support.running_service import free_port, wait_for
 
 _COMMANDS = Path(".commands")
 
@@ -88,21 +86,11 @@ def _serve(block: Block, names: dict[str, Any]) -> None:
             ["bash", "-c", command], env=_environment(block), stdout=log, stderr=log
         )
     try:
-        _wait_for(f"http://127.0.0.1:{port}/readyz", process)
+        wait_for(f"http://127.0.0.1:{port}/readyz", process)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
         print(Path("server.log").read_text())
-
-
-def _wait_for(url: str, process: subprocess.Popen, seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(OSError):
-            urllib.request.urlopen(url, timeout=5).close()
-            return
-        time.sleep(0.2)
-    sys.exit(f"{url} does not answer")
 
 
 def _trimmed(text: str) -> list[str]:

@@ -30,14 +30,7 @@ class RunningService:
         )
 
     def wait_until_ready(self, seconds: float = 120.0) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            assert self.process.poll() is None, "the service has ended"
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"{self.url}/readyz", timeout=5).close()
-                return
-            time.sleep(0.2)
-        raise TimeoutError("the service does not start")
+        wait_for(f"{self.url}/readyz", self.process, seconds)
 
     def workers(self) -> list[int]:
         """The processes that answer requests."""
@@ -72,6 +65,18 @@ class RunningService:
                 self.process.kill()
                 self.process.wait()
             self._log.close()
+
+
+def wait_for(url: str, process: subprocess.Popen, seconds: float = 120.0) -> None:
+    """Waits until a service that a process runs answers at a URL."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert process.poll() is None, "the service has ended"
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"{url} does not answer")
 
 
 def free_port() -> int:
