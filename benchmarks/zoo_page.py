@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from icpe.artifact.operating_table import OperatingTable
+from icpe.cli.catalog import in_words
 from icpe.cli.held_out import held_out
 from icpe.cli.served import Served, served_requests
 from icpe.cli.terminal import floored
@@ -13,10 +14,10 @@ from icpe.zoo import Card
 _INDEX = """\
 # The zoo
 
-Written by `make zoo-cards`; a test keeps it up to date.
+<!-- Written by make zoo-cards; a test keeps it up to date. -->
 
-Trained explorers that come with icpe. Each is certified, answers to its name in every
-command and in Python, and serves any error probability, budget and price in its range:
+Trained explorers that come with icpe. Each has a certificate. Use its name in any
+command and in Python, with any error probability, budget or price in its range:
 
 <!-- test: slow -->
 ```sh
@@ -34,21 +35,22 @@ session = Session(zoo.load("{example}"), error_prob=0.1)
 |---|---|---|---|---|---|---|
 {rows}
 
-*Certified* is the error probability of the [certificate](../certificates.md), which
-`icpe certify NAME --verify` checks again; *down to* is the smallest
-error probability that its operating table serves, uncertified. A copy of your own, to
-fine-tune or to certify for something else: `icpe zoo NAME --out FILE`.
-`benchmarks/ship.py` puts an explorer into the zoo.
+*Certified* is the error probability of the [certificate](../certificates.md);
+`icpe certify NAME --verify` checks it again. *Down to* is the smallest
+error probability that the operating table serves, without a certificate. To fine-tune
+an explorer, or to certify it for something else, make a copy with
+`icpe zoo NAME --out FILE`.
 """
 
 _PAGE = """\
 # `{name}`
 
-Written by `make zoo-cards`; a test keeps it up to date.
+<!-- Written by make zoo-cards; a test keeps it up to date. -->
 
 | | |
 |---|---|
 | family | [`{family}`](../tasks/{family}.md) |
+| problems | {problems} |
 | parameters | {parameters} |
 | error probability | {smallest:g} and larger; certified from {certified:g} on |
 | budget | 1 to {horizon} queries |
@@ -148,6 +150,8 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         priced=_priced(document),
         budgets=_budgets(table),
         episodes=" or ".join(sorted({str(row.episodes) for row in table.rows})),
+        problems=in_words(card.family["name"], card.family["parameters"])
+        or "see the family",
         command=card.training_command,
         tested=_tested(card.training_command),
         weights=document["weights"],

@@ -1,8 +1,11 @@
 """What pages tell readers to type is understood, and what they link to is there."""
 
+import dataclasses
 import importlib
 import re
+import runpy
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,6 +50,20 @@ def test_the_reference_names_everything_public():
         if not re.search(rf":: icpe\.{name}$", reference, re.MULTILINE)
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize("described", [icpe.TaskSpec, icpe.StepResult])
+def test_the_page_on_families_has_every_field(described):
+    page = (ROOT / "docs" / "own-family.md").read_text(encoding="utf-8")
+    fields = [field.name for field in dataclasses.fields(described)]
+    assert [name for name in fields if f"`{name}`" not in page] == []
+
+
+def test_the_configuration_of_the_site_runs(monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    settings = runpy.run_path(str(ROOT / "docs" / "conf.py"))
+    assert {"myst_nb", "command_reference"} <= set(settings["extensions"])
+    assert "dollarmath" in settings["myst_enable_extensions"]
 
 
 def test_commands_are_found():

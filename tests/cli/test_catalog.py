@@ -134,6 +134,33 @@ QUICK = (
     (2, "rule chess --out x.safetensors"),
     (2, "evaluate binary-search-8 --error-prob 0.1 --engine rya"),
     (2, "study walk"),
+    (2, "study run"),
+    (2, "study run binary-serch"),
+    (2, "bounds --likelihoods none.csv"),
+    (2, "bounds --network none.bif --target x"),
+    (2, "train none.py:Family --out x.safetensors"),
+    (2, "train binary-search --out x.safetensors --family.size"),
+    (2, "train-table none.csv --target y"),
+    (2, "train-table none.csv --target y --confidence 2"),
+    (2, "rule binary-search --out x.safetensors --score top2"),
+    (2, "ids --fewest-arms 9 --most-arms 7"),
+    (2, "evaluate"),
+    (2, "evaluate uniform --family binary-search --budget 0"),
+    (2, "evaluate lucb --family binary-search --budget 3"),
+    (2, "evaluate empty.safetensors --error-prob 0.1"),
+    (2, "compare uniform top-two --family gaussian-bandit --accuracy 90"),
+    (2, "regret ucb --family gaussian-bandit --horizon 0"),
+    (2, "play binary-search-8 --save x.doc"),
+    (2, "play binary-search-8 --save no/such/x.svg"),
+    (2, "calibrate empty.safetensors"),
+    (2, "certify empty.safetensors --error-prob 0.1"),
+    (2, "certify empty.safetensors --error-prob 0.1 --groups [[0]"),
+    (2, "replay none.json"),
+    (2, "replay ."),
+    (2, "replay empty.safetensors"),
+    (2, "serve --port 99999999"),
+    (2, "serve --models none"),
+    (2, "serve --workers 0"),
 )
 SCRIPT = """
 import contextlib, io, sys
@@ -151,6 +178,7 @@ for line in sys.argv[1:]:
 
 def test_listings_and_refusals_need_no_jax(tmp_path):
     """What takes seconds is loaded by those commands alone that compute."""
+    (tmp_path / "empty.safetensors").write_bytes(b"")
     lines = [f"{status} {words}" for status, words in QUICK]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *lines],

@@ -48,7 +48,9 @@ def test_an_accuracy_out_of_reach_is_told_with_what_is_reached():
 def test_impossible_accuracies_are_refused(icpe):
     called = icpe(f"{WORDS} --accuracy 1")
     assert called.status == 2
-    assert "accuracy must lie strictly between 0 and 1; got 1.0" in called.err
+    assert (
+        "--accuracy must lie strictly between 0 and 1, as in 0.9; got 1." in called.err
+    )
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/reports.md"])

@@ -239,7 +239,7 @@ BAD_INPUT = {
     ),
     "two regimes": (
         f"evaluate uniform {BANDIT} --budget 3 --error-prob 0.1",
-        "got error_prob and budget",
+        "got --error-prob and --budget",
     ),
     "no regime": (f"evaluate uniform {BANDIT}", "got none of them"),
     "a regime that the explorer refuses": (

@@ -98,12 +98,12 @@ def test_ctrl_c_says_how_to_resume_and_resuming_gives_the_same_bits(
     assert called.status == 130
     assert called.err == (
         f"icpe: Interrupted after 2 of 4 iterations; the training is kept in "
-        f"{path}.checkpoint: give the same command with --resume to go on.\n"
+        f"{path}.checkpoint: give the same command with --resume to continue.\n"
     )
     assert path.read_text() == "what was there before"
     refused = icpe(f"{words} --overwrite")
     assert refused.status == 2
-    assert "add --resume to go on with it, or remove it to start again" in refused.err
+    assert "add --resume to continue it, or remove it to start again" in refused.err
     other = icpe(f"{words} --resume --train.learning-rate 0.1")
     assert other.status == 2
     assert "learning_rate is 0.002 there and 0.1 here" in other.err
@@ -122,7 +122,7 @@ def test_ctrl_c_while_measuring_loses_no_training(icpe, tmp_path, monkeypatch):
         patch.setattr(terminal, "progress_meter", lambda: Interrupting("calibrating"))
         called = icpe(f"{TRAIN} --out {path}")
     assert called.status == 130
-    assert "--resume to go on" in called.err
+    assert "--resume to continue" in called.err
     assert not path.exists()
     assert icpe(f"{TRAIN} --out {path} --resume").status == 0
     assert Artifact.load(path).provenance["iterations"] == 4

@@ -73,7 +73,7 @@ def test_certify_and_evaluate_are_about_the_rows_that_were_put_aside(made, capsy
         ("data.csv --target diagnosis --costs bad.csv", "costs names 'fevers'"),
         ("data.csv --target diagnosis --held-out 1.5", "held_out must be a share"),
         ("data.csv --target diagnosis --error-prob 2", "error_prob"),
-        ("lonely.csv --target who", "y has 1 row of class 'b'"),
+        ("lonely.csv --target who", "The target has 1 row of class 'b'"),
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(

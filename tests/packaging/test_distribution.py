@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -22,7 +23,7 @@ def run(*words, **options):
         check=True,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
         **options,
     )
 
@@ -87,3 +88,28 @@ def test_the_installed_command_is_the_wheels_and_works(installed, tmp_path):
     assert "binary-search-8" in {it["name"] for it in listed}
     played = icpe(installed, tmp_path, "play", "binary-search-8", "--json")
     assert json.loads(played)["stop_reason"]
+
+
+def test_the_installed_package_runs_the_demo_and_a_tutorial(installed, tmp_path):
+    shown = icpe(installed, tmp_path, "demo")
+    assert "icpe play binary-search-8 --error-prob 0.01 --human" in shown
+    page = ROOT / "docs" / "tutorials" / "best-of-several-settings.md"
+    cells = re.findall(r"```\{code-cell\}\n(.*?)```", page.read_text("utf-8"), re.S)
+    assert cells
+    (tmp_path / "tutorial.py").write_text("\n".join(cells), encoding="utf-8")
+    printed = run(
+        *(installed / "python", "tutorial.py"),
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+    ).stdout
+    assert "Best: 70 °C" in printed
+    found = re.search(r"right (\d+) times of 20", printed)
+    assert found is not None and int(found[1]) >= 15
+
+
+def test_the_module_is_the_command(installed, tmp_path):
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    said = run(
+        installed / "python", "-m", "icpe", "--version", cwd=tmp_path, env=environment
+    )
+    assert said.stdout == icpe(installed, tmp_path, "--version")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from typing import Any
 
 from support.pages import BLOCKS
 
@@ -28,7 +29,7 @@ def given(name: str) -> str:
 def _breast_cancer() -> str:
     from sklearn.datasets import load_breast_cancer
 
-    table = load_breast_cancer()
+    table: Any = load_breast_cancer()
     written = io.StringIO()
     rows = csv.writer(written)
     rows.writerow([*table.feature_names, "diagnosis"])

@@ -7,7 +7,7 @@ from support.brief_surveys import make_brief
 from support.hardly_trained import hardly_train
 
 FEW = {
-    "train": "--calibration-episodes 8 --preset cpu --train.num-iterations 4",
+    "train": "--calibration-episodes 8 --preset cpu --train.num-iterations 4 --no-rule",
     "evaluate": "--episodes 64",
     "compare": "--episodes 64",
     "study run": "--sizes tiny",

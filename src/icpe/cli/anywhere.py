@@ -69,6 +69,17 @@ def names_file(word: str) -> bool:
     return match is not None and match[2] is not None
 
 
+def check_family_file(word: str, option: str = "FAMILY") -> None:
+    """Raises one sentence unless the file of FILE.py:CLASS is there.
+
+    Raises:
+        InvalidParameterError: it is not.
+    """
+    match = _FILE.fullmatch(word)
+    assert match is not None
+    _existing(match[1], f"{option} {word}")
+
+
 def family_in_file(word: str, option: str = "FAMILY") -> type:
     """The family FILE.py:CLASS, registered by the name of its class if by no other.
 
@@ -107,12 +118,7 @@ def family_in_file(word: str, option: str = "FAMILY") -> type:
 
 def _import_file(file: str, said: str):
     """Runs a Python file as the module of its name, once."""
-    path = Path(file).absolute()
-    if not path.is_file():
-        raise InvalidParameterError(
-            f"{said}: there is no file {file}; `icpe new {file}` writes one to start "
-            "from."
-        )
+    path = _existing(file, said)
     folder, name = str(path.parent), path.stem
     known = sys.modules.get(name)
     if known is not None and getattr(known, "__file__", None) == str(path):
@@ -135,9 +141,19 @@ def _import_file(file: str, said: str):
         del sys.modules[name]
         raise InvalidParameterError(
             f"{said} fails, since {file} raises {type(error).__name__}: "
-            f"{str(error).rstrip('.')}; mend it (--debug shows where)."
+            f"{str(error).rstrip('.')}; fix it (--debug shows where)."
         ) from error
     return module
+
+
+def _existing(file: str, said: str) -> Path:
+    path = Path(file).absolute()
+    if not path.is_file():
+        raise InvalidParameterError(
+            f"{said}: there is no file {file}; `icpe new {file}` writes one to start "
+            "from."
+        )
+    return path
 
 
 def import_module(name: str) -> None:
@@ -174,7 +190,7 @@ def import_module(name: str) -> None:
             ) from error
         raise InvalidParameterError(
             f"--import {name} fails, since the module raises {type(error).__name__}: "
-            f"{str(error).rstrip('.')}; mend it (--debug shows where)."
+            f"{str(error).rstrip('.')}; fix it (--debug shows where)."
         ) from error
 
 

@@ -46,18 +46,17 @@ def readable_file(word: str) -> Path:
 
 
 def check_readable(path: Path) -> None:
-    """Raises one sentence unless the file of a trained explorer can be opened.
+    """Raises one sentence unless a file is that of a trained explorer.
 
     Raises:
         ArtifactError: it cannot.
     """
-    from icpe.artifact.document import explained
+    from icpe.artifact.document import explained, read_card
     from icpe.core.files import check_plain
 
     with explained(path):
         check_plain(path)
-        with path.open("rb"):
-            pass
+    read_card(path)
 
 
 def changeable_file(word: str) -> Path:

@@ -3,7 +3,7 @@
 _PAGE = """\
 # Baselines
 
-Written by `icpe baselines --markdown`; a test keeps it up to date.
+<!-- Written by icpe baselines --markdown; a test keeps it up to date. -->
 
 Every method below is an explorer like any other: it can be evaluated, plotted, played
 and used in a session. {number} of them are called by name, with parameters as in

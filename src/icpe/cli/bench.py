@@ -11,7 +11,7 @@ class Args:
 
     The paper's learner is timed beside it, with the same networks in the same run. The
     task is a Gaussian bandit of ten arms; episodes are played to their last step. Run
-    it alone: other work on the machine shows in the figures.
+    it on an idle machine: other work shows in the figures.
     """
 
     episodes: int | None = None

@@ -58,7 +58,7 @@ def run(args: Args) -> int:
     if args.seed is not None:
         check_seed(args.seed)
     if args.episodes is not None:
-        check_num_episodes("episodes", args.episodes)
+        check_num_episodes("--episodes", args.episodes)
     path = changeable_file(args.file)
     check_readable(path)
     check_writable(path)

@@ -10,7 +10,7 @@ from rich.table import Table
 from icpe.artifact.document import is_sealed_by_the_old_rule
 from icpe.artifact.operating_table import OperatingTable
 from icpe.artifact.rule_gain import RuleGain
-from icpe.cli.catalog import describe_record
+from icpe.cli.catalog import describe_record, in_words
 from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
 from icpe.cli.terminal import floored, printable
@@ -25,6 +25,9 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
     family, made = document["family"], document["provenance"]
     described = describe_record(family["name"], family["parameters"])
     console.print(f"[bold]{escape(path)}[/] explores {escape(described)}")
+    words = in_words(family["name"], family["parameters"])
+    if words:
+        console.print(f"problems: {escape(words)}", soft_wrap=True, highlight=False)
     console.print(
         f"[dim]{_made(document)} in "
         f"{made.get('seconds') or 0.0:.0f} s on {_told(made, 'device')} with icpe "

@@ -12,7 +12,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from icpe.core.errors import UnknownNameError, suggesting
+from icpe.core.errors import (
+    UnknownNameError,
+    UnsupportedError,
+    not_served,
+    suggesting,
+)
 
 FILE = Path(__file__).with_name("catalog.json")
 Card = dict[str, Any]
@@ -79,6 +84,35 @@ def explorer_card(name: str) -> Card:
     return _shipped("explorers")[name]
 
 
+def check_serves(name: str, family: str) -> None:
+    """Complains about a baseline that cannot play a family as icpe ships them.
+
+    Raises:
+        UnsupportedError: it cannot.
+    """
+    known = _shipped("explorers")
+    if _registries() is not None or name not in known or family not in family_names():
+        return
+    serving = [it["name"] for it in known.values() if family in it.get("families", ())]
+    if name not in serving:
+        served = known[name].get("families", ())
+        raise UnsupportedError(not_served(name, family, served, serving))
+
+
+def check_study(name: str) -> None:
+    """Complains about a study that does not exist.
+
+    Raises:
+        UnknownNameError: there is none of that name.
+    """
+    _check_named(name, "study", "studies", study_names(), more="")
+
+
+def study_names() -> tuple[str, ...]:
+    """The names of all studies."""
+    return tuple(_shipped("studies"))
+
+
 def explorer_parameters(name: str) -> list[Card]:
     """The parameters of a baseline, with types in words."""
     registries = _registries()
@@ -105,10 +139,26 @@ def describe_record(name: str, parameters: Mapping[str, Any]) -> str:
     return f"{name}({', '.join(f'{key}={value}' for key, value in notable.items())})"
 
 
-def _check_named(name: str, kind: str, kinds: str, known: Iterable[str]) -> None:
+def in_words(name: str, parameters: Mapping[str, Any]) -> str:
+    """What problems of a family, as files record it, are like; empty if not known."""
+    registries = _registries()
+    if registries is not None:
+        return registries.in_words(name, parameters)
+    for problem in _everything()["problems"]:
+        record = {"name": name, "parameters": _as_json(parameters)}
+        if record == problem["family"]:
+            return problem["words"]
+    return ""
+
+
+_MORE = " and those that you register, on the command line by --import MODULE"
+
+
+def _check_named(
+    name: str, kind: str, kinds: str, known: Iterable[str], more: str = _MORE
+) -> None:
     known = tuple(known)
     if name not in known:
-        more = " and those that you register, on the command line by --import MODULE"
         listing = f"the {kinds} are {', '.join(known)}{more}."
         raise UnknownNameError(
             suggesting(f"There is no {kind} {name!r}", name, known, listing)
@@ -144,12 +194,15 @@ def _listed(value: Any) -> Any:
 def text() -> str:
     """What the file should hold."""
     import icpe.families  # noqa: F401, so that the registries are asked
-    from icpe.cli.registry_cards import learner_cards
+    from icpe.cli.registry_cards import learner_cards, problem_cards
+    from icpe.studies import catalog as studies
 
     cards = {
         "families": family_cards(),
         "explorers": explorer_cards(),
         "learners": learner_cards(),
+        "problems": problem_cards(),
+        "studies": [{"name": name} for name in studies.study_names()],
     }
     kinds = (
         f"{json.dumps(kind)}: [\n" + ",\n".join(map(json.dumps, listed)) + "\n]"

@@ -21,11 +21,11 @@ def _optional(metavar: str) -> Any:
 class Args:
     """Certify the error probability of a trained explorer, or check a certificate.
 
-    Up to 8 prices are tested on fresh episodes, each until it passes or hardly can; the
-    cheapest that passed is certified and used from then on. The outcome is written to
-    the file in any case, and asking again goes on from there at no cost of confidence;
-    another operating table or seed is another attempt, with half the error left. The
-    exit status is 1 if nothing was certified.
+    Up to 8 prices are tested on fresh episodes, each until it passes or hardly can. The
+    cheapest that passed is certified and used from then on. The outcome is always
+    written to the file, and the same command again continues from there without losing
+    confidence. Another operating table or seed is another attempt, with half the error
+    left. The exit status is 1 if nothing was certified.
     """
 
     file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
@@ -102,10 +102,12 @@ def run(args: Args) -> int:
 def _check_request(args: Args) -> None:
     """Complains about what can be seen before anything is loaded."""
     from icpe.artifact.certificate import certifiable_request
-    from icpe.core.checks import check_num_episodes
+    from icpe.core.checks import check_confidence, check_num_episodes
 
     if args.episodes is not None:
-        check_num_episodes("episodes", args.episodes)
+        check_num_episodes("--episodes", args.episodes)
+    check_confidence(args.confidence)
+    _groups_of(args.groups)
     if not args.verify or (args.error_prob, args.budget) != (None, None):
         certifiable_request(args.error_prob, args.budget)
 
@@ -327,7 +329,7 @@ def _what_would_do(certificate) -> str:
         )
     return (
         f"If that is its accuracy, about {needed} episodes would show it (--episodes); "
-        "to go on costs no confidence."
+        "continuing loses no confidence."
     )
 
 

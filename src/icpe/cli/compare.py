@@ -8,15 +8,16 @@ import tyro
 
 from icpe.cli.options import FamilyName, Seed, Settings, Source, check_seed
 from icpe.core.checks import check_num_episodes
+from icpe.core.errors import InvalidParameterError
 
 
 @dataclasses.dataclass(frozen=True)
 class Args:
     """Compare the costs of explorers at equal accuracy, on the same fresh tasks.
 
-    Each explorer is moved along its own curve to the accuracy: a trained one by its
-    price, a rule with a posterior by its threshold, a classical method by the scale
-    of its threshold. Intervals are 95 %, of paired differences.
+    Each explorer is brought to the accuracy: a trained one by its price, a rule with a
+    posterior by its threshold, a classical method by the scale of its threshold.
+    Intervals are 95 %, from paired episodes.
     """
 
     explorers: Annotated[
@@ -55,6 +56,11 @@ def run(args: Args) -> int:
 
     check_seed(args.seed)
     check_num_episodes("--episodes", args.episodes)
+    if not 0.0 < args.accuracy < 1.0:
+        raise InvalidParameterError(
+            "--accuracy must lie strictly between 0 and 1, as in 0.9; got "
+            f"{args.accuracy:g}."
+        )
     check_words(args.explorers, args.family, args.settings, args.source)
     from icpe.evaluate.equal_accuracy import compare_at_accuracy
     from icpe.evaluate.report import family_record

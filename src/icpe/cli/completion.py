@@ -54,7 +54,7 @@ complete -c icpe -a "(__icpe_complete)"
 class Args:
     """Print a script that makes a shell complete commands, options and names.
 
-    The names are those of families, explorers and settings, as they are now.
+    The names are those of families, explorers and settings.
     """
 
     shell: Annotated[

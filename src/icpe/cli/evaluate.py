@@ -72,8 +72,8 @@ def run(args: Args) -> int:
 
     check_seed(args.seed)
     check_num_episodes("--episodes", args.episodes)
-    args.goal.request()
     check_words(args.explorers, args.family, args.settings, args.source)
+    args.goal.request()
     if args.plot is not None:
         check_figure_path(args.plot)
     from icpe.evaluate import comparison_figure, evaluate, save_figure

@@ -114,6 +114,10 @@ def check_words(
         return
     if family_name is not None:
         check_family(family_name, settings)
+        if not settings:  # which may change who serves it
+            for word in map(_inner, words):
+                if file_named(word) is None:
+                    catalog.check_serves(word.partition(":")[0], family_name)
     elif settings:
         raise InvalidParameterError(
             f"--family.{next(iter(settings))} needs --family NAME, the family it "

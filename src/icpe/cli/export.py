@@ -14,9 +14,9 @@ from icpe.cli.options import Seed
 class Args:
     """Write a trained explorer as an ONNX file, or as a page that plays it.
 
-    An ONNX file is run by icpe.portable, one file that needs numpy and onnxruntime
-    alone. A page is one HTML file that any browser opens, without a network. Both
-    carry the certificates and the guard.
+    An ONNX file is run by icpe.portable, a single file that needs only numpy and
+    onnxruntime. A page is one HTML file that any browser opens, without a network. Both
+    contain the certificates and the guard.
     """
 
     file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]

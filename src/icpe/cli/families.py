@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from icpe.cli import catalog
-from icpe.cli.anywhere import family_in_file, names_file
+from icpe.cli.anywhere import check_family_file, family_in_file, names_file
+from icpe.cli.data_files import check_source
 from icpe.cli.options import Source
 from icpe.cli.values import convert, described_type
 from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
@@ -78,6 +79,7 @@ def check_family(
             raise InvalidParameterError(
                 f"FAMILY {name} and {source.option} are two families; leave one out."
             )
+        check_source(source)
         return
     if not name:
         raise InvalidParameterError(
@@ -85,6 +87,7 @@ def check_family(
             "FILE.py:CLASS, or data of your own by --likelihoods, --network or --items."
         )
     if names_file(name):
+        check_family_file(name)
         return
     card = catalog.family_card(name)
     parameters = {it["name"]: it for it in card["parameters"]}

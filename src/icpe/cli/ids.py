@@ -12,9 +12,9 @@ from icpe.cli.options import Seed
 class Args:
     """Show where exact information-directed sampling falls short.
 
-    It makes the query that is expected to tell most, one step ahead. In the paper's
-    two examples two queries are enough, the first of them of arm 0, and it makes
-    others instead.
+    It makes the query that is expected to tell most, looking one step ahead. In the
+    paper's two examples two queries are enough, starting with arm 0, but it makes
+    others.
     """
 
     fewest_arms: Annotated[int, tyro.conf.arg(metavar="K")] = 4
@@ -43,12 +43,15 @@ def run(args: Args) -> int:
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import print_json
     from icpe.core.checks import check_at_least, check_between, check_num_episodes
-    from icpe.studies.statistics.myopia import FEWEST_ARMS, myopic_rows
 
     check_seed(args.seed)
     check_num_episodes("--episodes", args.episodes, 0)
-    check_at_least("--most-arms", args.most_arms, FEWEST_ARMS)
-    check_between("--fewest-arms", args.fewest_arms, FEWEST_ARMS, args.most_arms)
+    fewest = Args.fewest_arms
+    check_at_least("--most-arms", args.most_arms, fewest)
+    check_between("--fewest-arms", args.fewest_arms, fewest, args.most_arms)
+
+    from icpe.studies.statistics.myopia import myopic_rows
+
     keep_compiled_programs()
     rows = list(
         myopic_rows(

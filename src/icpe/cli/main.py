@@ -29,8 +29,8 @@ COMMANDS = {
     "ids": "show where information-directed sampling falls short",
     "new": "write a family of your own to start from",
     "train": "train an explorer for a family",
-    "rule": "make an explorer of a rule with an exact belief, without training",
-    "train-table": "make a questionnaire of a table of cases, with a certificate",
+    "rule": "make an explorer from a rule with an exact belief, without training",
+    "train-table": "make a questionnaire from a table of cases, with a certificate",
     "show": "print what is known about a trained explorer",
     "calibrate": "measure again what a trained explorer does at each price and budget",
     "certify": "show by tests how rarely a trained explorer errs",
@@ -104,7 +104,7 @@ def _main(words: list[str]) -> int:
         if error.errno in _FULL:
             forget_output()
             return _explain(error, _not_written(error), NOT_WRITTEN, debug)
-        return _explain(error, f"{error}.", BAD_INPUT, debug)
+        return _explain(error, _unusable(error), BAD_INPUT, debug)
     except Exception as error:
         if signals.was_interrupted():  # which somebody turned into another error
             _complain("Interrupted.")
@@ -119,6 +119,12 @@ def _main(words: list[str]) -> int:
 def _not_written(error: OSError) -> str:
     what = error.filename or "The output"
     return f"{what} could not be written: {error.strerror}; make room and try again."
+
+
+def _unusable(error: OSError) -> str:
+    if error.filename is None or error.strerror is None:
+        return f"{error}."
+    return f"{error.filename} cannot be used: {error.strerror}."
 
 
 def _dispatch(words: list[str]) -> int:

@@ -16,7 +16,7 @@ _STEM = "my_problem"
 class Args:
     """Write a family of your own to start from, and its tests beside it.
 
-    It is complete: `icpe train FILE.py:MyFamily --out FILE` trains it as it stands.
+    It is complete: `icpe train FILE.py:MyFamily --out FILE` trains it unchanged.
     """
 
     file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE.py")]

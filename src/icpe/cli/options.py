@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -99,9 +100,26 @@ class Goal:
 
     def request(self, default_error_prob: float | None = None):
         """The `icpe.core.goals.Request`, with a default where no goal was given."""
+        from icpe.core.checks import check_at_least
+        from icpe.core.errors import OperatingPointError
         from icpe.core.goals import Request
 
+        for option in ("budget", "max_queries"):  # before the horizon is known
+            number = getattr(self, option)
+            if number is not None:
+                check_at_least(f"--{option.replace('_', '-')}", number, 1)
         values = dataclasses.asdict(self)
         if (self.error_prob, self.budget, self.price) == (None, None, None):
             values["error_prob"] = default_error_prob
-        return Request(**values)
+        try:
+            return Request(**values)
+        except OperatingPointError as error:
+            raise OperatingPointError(_as_options(str(error))) from error
+
+
+def _as_options(sentence: str) -> str:
+    """The sentence with options in place of the keywords of Python."""
+    for field in dataclasses.fields(Goal):
+        name = rf"(?<![\w.-]){field.name}(?![\w-])"
+        sentence = re.sub(name, f"--{field.name.replace('_', '-')}", sentence)
+    return sentence

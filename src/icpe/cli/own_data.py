@@ -4,9 +4,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from icpe.cli.data_files import check_source
 from icpe.cli.options import Source
 from icpe.cli.values import convert
-from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
+from icpe.core.errors import UnknownNameError, suggesting
 from icpe.families import (
     AbstractTaskFamily,
     from_item_bank,
@@ -22,12 +23,6 @@ _SETTINGS = {
     "deviation": float,
 }
 """What may be said of a family from data by --family.x."""
-_NEEDS = {
-    "target": "network",
-    "queries": "network",
-    "cuts": "items",
-    "costs": "likelihoods",
-}
 
 
 def family_from(source: Source, settings: Mapping[str, str]) -> AbstractTaskFamily:
@@ -38,24 +33,9 @@ def family_from(source: Source, settings: Mapping[str, str]) -> AbstractTaskFami
         DataError: data that cannot be.
         UnknownNameError: a setting that such a family does not have.
     """
-    kinds = ("likelihoods", "network", "items")
-    given = [kind for kind in kinds if getattr(source, kind) is not None]
-    if len(given) > 1:
-        raise InvalidParameterError(
-            f"--{given[0]} and --{given[1]} are two families; leave one out."
-        )
-    for option, needed in _NEEDS.items():
-        stray = needed not in given and (option != "costs" or not given)
-        if getattr(source, option) and stray:
-            raise InvalidParameterError(
-                f"--{option} goes with --{needed} FILE; give that too."
-            )
+    check_source(source)
     if source.network is not None:
-        if source.target is None:
-            raise InvalidParameterError(
-                "--target is missing: the variable of the network whose state is the "
-                "answer."
-            )
+        assert source.target is not None
         return from_network(
             source.network,
             source.target,
@@ -64,10 +44,6 @@ def family_from(source: Source, settings: Mapping[str, str]) -> AbstractTaskFami
             **_read(from_network, settings),
         )
     if source.items is not None:
-        if not source.cuts:
-            raise InvalidParameterError(
-                "--cuts is missing: the abilities that divide the bands."
-            )
         return from_item_bank(
             source.items,
             source.cuts,

@@ -77,12 +77,12 @@ def run(args: Args) -> int:
             "--human and --json cannot be combined; leave one of them out."
         )
     args.goal.request(DEFAULT_ERROR_PROB)  # refused before anything loads
+    _check_save(args)
     check_words([args.explorer], args.family, args.settings, args.source)
     from icpe.artifact.serving import serve
 
     cast = resolve([args.explorer], args.family, args.settings, args.source)
     _check_strip(args, cast.family)
-    _check_save(args)
     args = dataclasses.replace(args, strip=args.strip or _usual_strip(args, cast))
     request = args.goal.request(_usual_error_prob(cast.explorers[args.explorer]))
     player = serve(cast.explorers[args.explorer], request, cast.family)

@@ -7,9 +7,13 @@ import ast
 import dataclasses
 import inspect
 import typing
+from collections.abc import Mapping
 from typing import Any
 
+from icpe import zoo
 from icpe.cli.values import describe_type
+from icpe.core.errors import IcpeError
+from icpe.core.family import AbstractTaskFamily
 from icpe.explorers import (
     accepted_families,
     explorer_about,
@@ -142,3 +146,31 @@ def _wrapper_card(name: str) -> dict[str, Any]:
         **wrapper.about._asdict(),
         "parameters": [error_prob] if wrapper.explores else [],
     }
+
+
+def in_words(name: str, parameters: Mapping[str, Any]) -> str:
+    """What problems of a family, as files record it, are like; empty if not known."""
+    if name not in family_names():
+        return ""
+    factory = get_factory(name)
+    silent = AbstractTaskFamily.in_words
+    if getattr(factory, "in_words", silent) is silent:
+        return ""
+    given = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in parameters.items()
+    }
+    try:
+        return factory(**given).in_words()
+    except (IcpeError, TypeError):  # as recorded by a version with other parameters
+        return ""
+
+
+def problem_cards() -> list[dict[str, Any]]:
+    """What problems of the zoo's explorers are like."""
+    records = [zoo.card(name).family for name in zoo.names()]
+    cards = [
+        {"family": record, "words": in_words(record["name"], record["parameters"])}
+        for record in records
+    ]
+    return [card for card in cards if card["words"]]

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from icpe.cli.options import FamilyName, Seed, Settings, check_seed
-from icpe.core.checks import check_num_episodes
+from icpe.core.checks import check_at_least, check_num_episodes
 from icpe.core.figure_paths import check_figure_path
 
 
@@ -15,8 +15,7 @@ from icpe.core.figure_paths import check_figure_path
 class Args:
     """Measure the cumulative regret of explorers on the same fresh tasks.
 
-    Explorers that stop are to be named as explore-then-commit:EXPLORER. Intervals are
-    95 %.
+    Write explorers that stop as explore-then-commit:EXPLORER. Intervals are 95 %.
     """
 
     explorers: Annotated[
@@ -55,6 +54,7 @@ def run(args: Args) -> int:
 
     check_seed(args.seed)
     check_num_episodes("--episodes", args.episodes)
+    check_at_least("--horizon", args.horizon, 1)
     check_words(args.explorers, args.family, args.settings)
     if args.plot is not None:
         check_figure_path(args.plot)

@@ -12,11 +12,11 @@ from icpe.cli.options import Seed
 
 @dataclasses.dataclass(frozen=True)
 class Args:
-    """Go through a recorded session again, and see whether all comes out the same.
+    """Repeat a recorded session, and check that everything comes out the same.
 
     FILE is the report of a session as JSON. Every question, belief, alarm and stop is
     computed again from the answers and compared bit for bit; the exit status is 1 if
-    something differs. Other versions of jax and other processors may round otherwise.
+    something differs. Other versions of jax and other processors may round differently.
     """
 
     file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
@@ -40,16 +40,7 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Checks, and says what differs."""
-    from icpe.artifact import Artifact
-    from icpe.cli.artifact_files import readable_file
-    from icpe.cli.runtime import keep_compiled_programs
-    from icpe.cli.terminal import print_json
     from icpe.core.errors import InvalidParameterError
-    from icpe.deploy.durable import artifact_hash, check_artifact, versions
-    from icpe.deploy.events import Event
-    from icpe.deploy.report import read_report, report_problems
-    from icpe.deploy.session_rules import SessionRules
-    from icpe.deploy.setup import Setup
 
     try:
         values = json.loads(args.file.read_text(encoding="utf-8"))
@@ -57,6 +48,20 @@ def run(args: Args) -> int:
         raise InvalidParameterError(
             f"{args.file} is not the report of a session as JSON."
         ) from error
+    except IsADirectoryError:
+        raise InvalidParameterError(
+            f"{args.file} is a folder; give the report of a session as JSON."
+        ) from None
+    from icpe.artifact import Artifact
+    from icpe.cli.artifact_files import readable_file
+    from icpe.cli.runtime import keep_compiled_programs
+    from icpe.cli.terminal import print_json
+    from icpe.deploy.durable import artifact_hash, check_artifact, versions
+    from icpe.deploy.events import Event
+    from icpe.deploy.report import read_report, report_problems
+    from icpe.deploy.session_rules import SessionRules
+    from icpe.deploy.setup import Setup
+
     report = read_report(values)
     name = args.model or report["model"]
     if name is None:

@@ -11,11 +11,11 @@ from icpe.cli.options import Seed, Settings, Source, check_seed
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Args:
-    """Make an explorer of a rule, without training, measure it, and write it to a file.
+    """Make an explorer from a rule, without training, and write it to a file.
 
-    The family gives the exact posterior, the score chooses the queries, and a threshold
-    of the posterior stops. The file is calibrated, certified, played, served and
-    guarded like that of a trained explorer. Set the parameter x of the family by
+    The family gives the exact posterior, a score chooses the queries, and a threshold
+    on the posterior says when to stop. The file can be calibrated, certified, played
+    and served like that of a trained explorer. Set the parameter x of the family by
     --family.x VALUE.
     """
 
@@ -54,6 +54,7 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Makes, measures, saves."""
+    from icpe.cli import catalog
     from icpe.cli.artifact_files import check_out
     from icpe.cli.card import print_card
     from icpe.cli.families import build_family, check_family
@@ -66,6 +67,8 @@ def run(args: Args) -> int:
     check_num_episodes("--calibration-episodes", args.calibration_episodes)
     check_out(args.out, overwrite=args.overwrite)
     check_family(args.family, args.settings, args.source)
+    if args.score is not None:
+        catalog.explorer_card(args.score.partition(":")[0])
     from icpe.workflow import make_rule
 
     family = build_family(args.family, args.settings, args.source)

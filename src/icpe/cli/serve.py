@@ -15,8 +15,9 @@ DEFAULT_STORAGE = "sqlite:///icpe-sessions.db"
 class Args:
     """Serve sessions over HTTP, to programs and people.
 
-    Sessions are kept in a database, so that they go on after a restart. Clients need
-    tokens, made by `icpe token create`; with --open nobody does, on this machine alone.
+    Sessions are kept in a database, so they survive a restart. Clients need tokens,
+    made by `icpe token create`; with --open, this machine alone is served, without
+    tokens.
     """
 
     storage: Annotated[str, tyro.conf.arg(metavar="URL")] = DEFAULT_STORAGE
@@ -54,6 +55,9 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Serves until it is stopped."""
+    from icpe.service.settings import Settings
+
+    settings = _settings(args, Settings)
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.deploy.storage import check_serve_extra, open_storage
 
@@ -61,9 +65,7 @@ def run(args: Args) -> int:
         check_serve_extra(package, "icpe serve")
     from icpe.service.models import Models
     from icpe.service.server import check_address, run_server
-    from icpe.service.settings import Settings
 
-    settings = _settings(args, Settings)
     check_address(args.host, args.open)
     names = Models(settings.models_folder).names()
     storage = open_storage(settings.storage)

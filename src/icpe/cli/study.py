@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from icpe.cli import catalog
 from icpe.cli.options import Where
 from icpe.core import signals
 from icpe.core.errors import InvalidParameterError, UnknownNameError
@@ -17,8 +18,8 @@ class Args:
     """Run the experiments of the paper, and report what they gave.
 
     `icpe study list` names them. `icpe study run NAME` measures the cells that have no
-    result yet, one file each; whatever ends it, the same command goes on. `icpe study
-    report NAME` makes tables, figures and a page of what there is.
+    result yet, one file each; if it is interrupted, the same command continues. `icpe
+    study report NAME` makes tables, figures and a page of the results.
     """
 
     action: Annotated[
@@ -84,15 +85,17 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Lists, runs or reports."""
-    from icpe.studies.catalog import make_study, study_names
-
     if args.action == "list":
         return _list(args)
     if args.name is None:
         raise InvalidParameterError(
             f"The name of the study is missing; write icpe study {args.action} NAME "
-            f"with one of {', '.join(study_names())}, or all."
+            f"with one of {', '.join(catalog.study_names())}, or all."
         )
+    if args.name != "all":
+        catalog.check_study(args.name)
+    from icpe.studies.catalog import make_study, study_names
+
     names = study_names() if args.name == "all" else (args.name,)
     studies = [make_study(name, args.sizes) for name in names]
     return _run(args, studies) if args.action == "run" else _report(args, studies)
@@ -167,7 +170,7 @@ def _run(args: Args, studies) -> int:
             )
     except KeyboardInterrupt:
         print(
-            "icpe: Interrupted; the same command goes on where it was.",
+            "icpe: Interrupted; run the same command again to continue.",
             file=sys.stderr,
         )
         return signals.exit_status()

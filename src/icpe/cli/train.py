@@ -26,12 +26,12 @@ from icpe.studies.durations import parse_duration
 class Args:
     """Train an explorer for a family, measure it, and write it to a file.
 
-    A short simulation finds out what the family is like and chooses all settings. Set
-    the parameter x of the family by --family.x VALUE, and the setting x of the training
-    by --train.x VALUE; `icpe train FAMILY --help` lists them. The paper's learner is
-    for one request: --learner paper --error-prob P, or --train.budget N; if both are
-    left out, it takes a usual one and says which. Ctrl-C, SIGTERM, SIGHUP and the time
-    limit leave a checkpoint beside the file; the same command with --resume goes on.
+    A short simulation shows what the family is like, and all settings follow from it.
+    Set the parameter x of the family by --family.x VALUE, and the setting x of the
+    training by --train.x VALUE; `icpe train FAMILY --help` lists them. The paper's
+    learner trains for one request: --learner paper --error-prob P, or --train.budget N.
+    Without either it chooses one and says which. Ctrl-C, SIGTERM, SIGHUP and the time
+    limit leave a checkpoint beside the file; the same command with --resume continues.
     """
 
     family: Annotated[
@@ -335,7 +335,7 @@ def _check_checkpoint(args: Args, checkpoint: Path) -> None:
     """What lies beside the file must be what is asked for."""
     if checkpoint.exists() and not args.resume:
         raise CheckpointError(
-            f"{checkpoint} holds an unfinished training; add --resume to go on with "
+            f"{checkpoint} holds an unfinished training; add --resume to continue "
             "it, or remove it to start again."
         )
     if args.resume and not checkpoint.exists():
@@ -351,7 +351,7 @@ def _explain_how_to_resume(what: str, checkpoint: Path) -> None:
 def _how_to_resume(what: str, checkpoint: Path) -> str:
     return (
         f"{what}; the training is kept in {checkpoint}: give the same command with "
-        "--resume to go on."
+        "--resume to continue."
     )
 
 

@@ -20,11 +20,12 @@ def _optional(metavar: str) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Args:
-    """Make a questionnaire of a table of cases, measure it, and certify it.
+    """Make a questionnaire from a table of cases, measure it, and certify it.
 
-    The table is comma-separated with a header: numbers, words, and nothing where a
-    value is not known. Some rows are put aside before anything else; the certificate
-    is about these. `icpe play FILE --human` then asks for one feature after the other.
+    The table is comma-separated with a header. Values are numbers or words; leave a
+    cell empty if its value is unknown. Some rows are put aside first, and the
+    certificate is based on them. `icpe play FILE --human` then asks for one feature at
+    a time.
     The exit status is 1 if --error-prob was not certified; the file is written anyway.
     """
 
@@ -65,10 +66,11 @@ EXAMPLES = (
 def run(args: Args) -> int:
     """Reads, fits, certifies, saves."""
     from icpe.cli.artifact_files import check_out
+    from icpe.cli.data_files import check_data_file
     from icpe.cli.runtime import keep_compiled_programs
+    from icpe.core.checks import check_confidence
+    from icpe.core.goals import Request
     from icpe.core.locks import locked
-    from icpe.core.request import Request
-    from icpe.theory.intervals import check_confidence
 
     check_seed(args.seed)
     check_confidence(args.confidence)
@@ -76,6 +78,9 @@ def run(args: Args) -> int:
         Request(error_prob=args.error_prob)
     out = args.out or Path(f"{args.data.stem}.safetensors")
     check_out(out, overwrite=args.overwrite)
+    for path in (args.data, args.costs):
+        if path is not None:
+            check_data_file(path)
     keep_compiled_programs()
     with locked(out, "icpe train-table"):
         artifact = _made(args)

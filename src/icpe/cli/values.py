@@ -25,8 +25,10 @@ def convert(option: str, word: str, expected: Any) -> Any:
     """
     value = _read(word, expected)
     if not _fits(value, expected):
+        # A setting without a value stands for true, as a switch does.
+        got = "no value" if word == "true" else repr(word)
         raise InvalidParameterError(
-            f"{option} must be {describe_type(expected)}; got {word!r}."
+            f"{option} must be {describe_type(expected)}; got {got}."
         )
     return value
 

@@ -63,3 +63,11 @@ def check_between(name: str, value: float, lowest: float, highest: float) -> Non
         raise InvalidParameterError(
             f"{name} must be between {lowest} and {highest}; got {value}."
         )
+
+
+def check_confidence(confidence: float) -> None:
+    """Raises one sentence unless the confidence lies strictly between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise InvalidParameterError(
+            f"confidence must lie strictly between 0 and 1; got {confidence}."
+        )

@@ -4,6 +4,8 @@ Each subclass also inherits the builtin a caller would expect, and its message i
 sentence: the argument, what was given, what is allowed, what to do.
 """
 
+from collections.abc import Iterable
+
 # A session without the rest of icpe raises these as well, so they are written there.
 from icpe.portable import ArtifactError as ArtifactError
 from icpe.portable import IcpeError as IcpeError
@@ -13,6 +15,24 @@ from icpe.portable import MissingExtraError as MissingExtraError
 from icpe.portable import OperatingPointError as OperatingPointError
 from icpe.portable import SessionError as SessionError
 from icpe.portable import suggesting as suggesting
+
+
+def not_served(
+    explorer: str, family: str, served: Iterable[str], others: Iterable[str]
+) -> str:
+    """A message about an explorer that cannot play a family.
+
+    Args:
+        explorer: its name.
+        family: the family's name.
+        served: the families that it serves.
+        others: the explorers that serve the family.
+    """
+    return (
+        f"Explorer {explorer!r} cannot serve family {family!r}, only "
+        f"{', '.join(served)}; the explorers that serve {family!r} are: "
+        f"{', '.join(others) or 'none'}."
+    )
 
 
 class UnknownNameError(IcpeError, ValueError):

@@ -156,6 +156,14 @@ class AbstractTaskFamily(eqx.Module):
         """What a person should know of a query beyond its name; nothing by default."""
         return ""
 
+    def in_words(self) -> str:
+        """What problems of the family are like, with numbers; nothing by default.
+
+        Users compare it with a problem of their own, so it says how large things are:
+        "4 arms with means between 0 and 1.6".
+        """
+        return ""
+
     def in_units(self, units: Units, number: int | None) -> Reading | None:
         """How a user's own numbers become outcomes; None if the family cannot tell.
 

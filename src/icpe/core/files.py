@@ -71,7 +71,7 @@ def writing(path: Path) -> Iterator[None]:
         reason = error.strerror or str(error)
         raise WriteError(
             f"{path} could not be written: {reason}; what was there is as before; "
-            f"{_REMEDIES.get(error.errno or 0, 'mend that')} and try again."
+            f"{_REMEDIES.get(error.errno or 0, 'fix that')} and try again."
         ) from error
 
 

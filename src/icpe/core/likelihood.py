@@ -39,8 +39,9 @@ def belief_for(family: AbstractTaskFamily) -> AbstractBelief:
     if has_likelihood(family):
         return likelihood_belief(family)
     raise UnsupportedError(
-        f"Family {type(family).__name__!r} has no exact belief; give its class "
-        "log_likelihood(hypothesis, query, outcome), or exact_belief()."
+        f"Family {type(family).__name__!r} has no exact belief, so there is no rule "
+        "for it; train an explorer, or give a family of your own "
+        "log_likelihood(hypothesis, query, outcome) or exact_belief()."
     )
 
 

@@ -304,6 +304,6 @@ def _explained() -> Iterator[None]:
         cause = getattr(error, "orig", None) or error
         problem = " ".join(str(cause).split()).rstrip(".")
         raise StorageError(
-            f"The storage of sessions cannot be used now: {problem}; mend that and "
+            f"The storage of sessions cannot be used now: {problem}; fix that and "
             "try again."
         ) from error

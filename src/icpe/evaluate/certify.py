@@ -17,7 +17,7 @@ from icpe.artifact import Artifact, provenance
 from icpe.artifact.certificate import Certificate, PriceTest, certifiable_request
 from icpe.artifact.operating_table import OperatingRow
 from icpe.artifact.player import Player
-from icpe.core.checks import check_num_episodes
+from icpe.core.checks import check_confidence, check_num_episodes
 from icpe.core.errors import (
     InvalidParameterError,
     OperatingPointError,
@@ -39,7 +39,7 @@ from icpe.evaluate.promises import Counting, decided_in
 from icpe.evaluate.stage import Stage, num_correct
 from icpe.play.rollout import Ending
 from icpe.theory.betting import bets_needed, fewest_successes
-from icpe.theory.intervals import check_confidence, clopper_pearson_lower
+from icpe.theory.intervals import clopper_pearson_lower
 
 DEFAULT_BUDGET_EPISODES = 10_000
 

@@ -11,6 +11,7 @@ from icpe.core.errors import (
     InvalidParameterError,
     UnknownNameError,
     UnsupportedError,
+    not_served,
     suggesting,
 )
 from icpe.core.explorer import AbstractExplorer
@@ -100,11 +101,13 @@ def make_explorer(
                 )
             )
     if not entry.serves(family):
-        others = ", ".join(explorers_for(family)) or "none"
         raise UnsupportedError(
-            f"Explorer {name!r} cannot serve family {family_name(family)!r}, only "
-            f"{', '.join(accepted_families(name))}; the explorers that serve "
-            f"{family_name(family)!r} are: {others}."
+            not_served(
+                name,
+                family_name(family),
+                accepted_families(name),
+                explorers_for(family),
+            )
         )
     return entry.factory(family, **given)
 

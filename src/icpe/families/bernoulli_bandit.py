@@ -78,6 +78,15 @@ class BernoulliBandit(AbstractBandit):
             self.num_arms, self.min_gap, self.prior_successes, self.prior_failures
         )
 
+    def in_words(self) -> str:
+        each = "1 visitor" if self.batch_size == 1 else f"{self.batch_size} visitors"
+        lead = f"; the best leads by at least {self.min_gap:g}" if self.min_gap else ""
+        law = f"Beta({self.prior_successes:g}, {self.prior_failures:g})"
+        return (
+            f"{self.num_arms} variants with rates of success between 0 and 1, drawn "
+            f"from {law}{lead}; a query shows one to {each}"
+        )
+
     @property
     def spec(self) -> TaskSpec:
         """A query shows a variant to visitors; the hypotheses are the variants."""

@@ -85,6 +85,13 @@ class BestOfK(AbstractTaskFamily):
         for scale in self.scales:
             check_positive("scales", scale)
 
+    def in_words(self) -> str:
+        return (
+            f"{self.fewest_settings} to {self.most_settings} settings at any level; "
+            "the best leads by at least the difference that matters, and the noise is "
+            f"{self.least_noise:g} to {self.most_noise:g} times that difference"
+        )
+
     @property
     def spec(self) -> TaskSpec:
         names = tuple(f"setting {i + 1}" for i in range(self.most_settings))

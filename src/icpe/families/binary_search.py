@@ -52,6 +52,12 @@ class BinarySearch(AbstractFiniteFamily):
         check_at_least("size", self.size, 2)
         check_at_least("horizon", self.horizon, 0)
 
+    def in_words(self) -> str:
+        return (
+            f"a number from 0 to {self.size - 1}, each equally probable; answers are "
+            "never wrong"
+        )
+
     @property
     def spec(self) -> TaskSpec:
         """Queries and hypotheses are the numbers."""

@@ -59,6 +59,12 @@ class DeterministicBandit(AbstractBandit):
         check_at_least("horizon", self.horizon, 0)
         check_numbers(self)
 
+    def in_words(self) -> str:
+        arms = f"{self.num_arms} arms"
+        if self.vary_arms:
+            arms = f"{self.fewest_arms} to {self.most_arms or self.num_arms} arms"
+        return f"{arms} with rewards between 0 and 1, which a pull shows without noise"
+
     @property
     def spec(self) -> TaskSpec:
         spec = TaskSpec(

@@ -119,6 +119,15 @@ class FeedbackGraph(AbstractBandit):
         }
         return builders[self.kind]()
 
+    def in_words(self) -> str:
+        means = "means between 0 and 1"
+        if self.prior == "one-best":
+            means = "means of 0.5, and 1 for the best"
+        return (
+            f"{self.num_arms} arms with {means}; a reward has standard deviation "
+            f"{self.noise:g}; which arms a pull shows follows a graph, {self.kind}"
+        )
+
     @property
     def spec(self) -> TaskSpec:
         names = arm_names(self.num_arms)

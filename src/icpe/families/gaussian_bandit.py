@@ -87,6 +87,16 @@ class GaussianBandit(AbstractBandit):
         """The means lie in [0, mean_range]."""
         return self.max_mean or 0.4 * self.num_arms
 
+    def in_words(self) -> str:
+        arms, top = f"{self.num_arms} arms", f"{self.mean_range:g}"
+        if self.vary_arms:
+            arms = f"{self.fewest_arms} to {self.most_arms or self.num_arms} arms"
+            top = f"{self.max_mean:g}" if self.max_mean else "0.4 times their number"
+        return (
+            f"{arms} with means between 0 and {top}; the best leads by at least "
+            f"{self.min_gap:g}; a reward has standard deviation {self.noise:g}"
+        )
+
     @property
     def spec(self) -> TaskSpec:
         half = self.mean_range / 2

@@ -81,6 +81,19 @@ class MagicChain(AbstractBandit):
     def _most_magic(self) -> int:
         return self.most_magic or self.num_arms - 1
 
+    def in_words(self) -> str:
+        noise = "no noise"
+        if self.noise:
+            noise = f"rewards with standard deviation {self.noise:g}"
+        magic = f"{self.num_magic}"
+        if self.vary_magic:
+            magic = f"{self.fewest_magic} or more"
+        return (
+            f"{self.num_arms} arms, of which {magic} are magic: arm 0 points to the "
+            "next of them and the last to the best of the others, whose means lie "
+            f"between 1 and 2; {noise}"
+        )
+
     @property
     def spec(self) -> TaskSpec:
         names = ("arm 0 (magic)", *arm_names(self.num_arms)[1:])

@@ -60,6 +60,13 @@ class MagicRoom(AbstractTaskFamily):
         check_between("luck", self.luck, 0.0, 1.0)
         check_at_least("horizon", self.horizon, 0)
 
+    def in_words(self) -> str:
+        return (
+            f"a room of {self.size} x {self.size} cells with a door in each wall; two "
+            "hidden clues name the right door, which shows itself with probability "
+            f"{self.luck:g}"
+        )
+
     @property
     def spec(self) -> TaskSpec:
         """A query is a step; the hypotheses are the doors."""

@@ -48,6 +48,12 @@ class NoisyBinarySearch(AbstractFiniteFamily):
                 f"information; got {self.noise}."
             )
 
+    def in_words(self) -> str:
+        return (
+            f"a number from 0 to {self.size - 1}, each equally probable; an answer is "
+            f"wrong with probability {self.noise:g}"
+        )
+
     @property
     def spec(self) -> TaskSpec:
         """That of binary search, with a longer horizon."""

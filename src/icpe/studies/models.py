@@ -149,7 +149,7 @@ class Bench:
             done = found[0].artifact.provenance["iterations"]
             raise OutOfTimeError(
                 f"The training of {kept.stem} ran out of time after {done} of "
-                f"{config.num_iterations} iterations; run the study again to go on."
+                f"{config.num_iterations} iterations; run the study again to continue."
             )
         for path, one in zip(paths, found, strict=True):
             one.artifact.save(path)

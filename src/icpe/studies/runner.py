@@ -208,7 +208,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"icpe: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("icpe: Interrupted; run it again to go on.", file=sys.stderr)
+        print(
+            "icpe: Interrupted; run the same command again to continue.",
+            file=sys.stderr,
+        )
         return 130
     return int(failed)
 

@@ -48,7 +48,7 @@ def check_explorer(
         seed: of the episodes.
 
     Raises:
-        ConformanceError: one sentence that says what is wrong and how to mend it.
+        ConformanceError: one sentence that says what is wrong and how to fix it.
     """
     points = operating_points
     if points is None:

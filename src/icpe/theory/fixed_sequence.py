@@ -17,8 +17,8 @@ import functools as ft
 import numpy as np
 import scipy.stats
 
+from icpe.core.checks import check_confidence
 from icpe.core.errors import InvalidParameterError
-from icpe.theory.intervals import check_confidence
 
 _MOST_TRIALS = 10**9
 

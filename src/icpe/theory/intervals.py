@@ -7,6 +7,7 @@ import scipy.optimize
 import scipy.stats
 from numpy.typing import ArrayLike
 
+from icpe.core.checks import check_confidence
 from icpe.core.errors import InvalidParameterError
 
 
@@ -198,11 +199,3 @@ def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[np.ndarray, np.nda
             f"successes={successes} and trials={trials}."
         )
     return x, n
-
-
-def check_confidence(confidence: float) -> None:
-    """Raises one sentence unless the confidence lies strictly between 0 and 1."""
-    if not 0 < confidence < 1:
-        raise InvalidParameterError(
-            f"confidence must lie strictly between 0 and 1; got {confidence}."
-        )

@@ -47,7 +47,7 @@ def check_family(
             takes seconds.
 
     Raises:
-        ConformanceError: one sentence that says what is wrong and how to mend it.
+        ConformanceError: one sentence that says what is wrong and how to fix it.
     """
     check_is_family(family)
     _check_spec(family)

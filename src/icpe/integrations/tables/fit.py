@@ -267,14 +267,14 @@ def _without_constant(asked: list[Measurement], kept: list[int]) -> list[Measure
 def _check_classes(labels: Int[np.ndarray, "rows"], classes: Sequence[str]) -> None:
     if len(classes) < 2:
         raise InvalidParameterError(
-            f"y must have at least two classes; got one class, {classes[0]!r}."
+            f"The target must have at least two classes; got one class, {classes[0]!r}."
         )
     counts = np.bincount(labels, minlength=len(classes))
     for name, count in zip(classes, counts, strict=True):
         if count < 2:
             raise InvalidParameterError(
-                f"y has {count} row of class {name!r}; a class needs at least two rows "
-                "to be like, so add some, or leave the class out."
+                f"The target has {count} row of class {name!r}; a class needs at least "
+                "two rows, so add some, or leave the class out."
             )
 
 
