@@ -31,6 +31,19 @@ def test_what_is_written_passes_its_own_tests(icpe, folder):
     assert done.returncode == 0, done.stdout
 
 
+def test_a_family_in_a_file_is_listed_and_has_bounds(icpe, folder):
+    icpe("new mine.py")
+    listed = icpe("tasks mine.py:MyFamily")
+    assert listed.status == 0 and "--family.num-machines" in listed.out
+    assert "information-gain" in listed.out
+    bounds = "bounds mine.py:MyFamily --error-prob 0.1"
+    known = icpe(f"{bounds} --json").json
+    assert known["fano_mean_queries"] > 1.0 and "bayes_mean_queries" not in known
+    said = " ".join(icpe(bounds).out.split())
+    assert "The optimum over the prior is not known: with 4 tasks, 4 queries" in said
+    assert "lower bound, Fano's inequality" in said
+
+
 @pytest.mark.slow
 def test_it_is_trained_and_used_without_registration(icpe, folder, hardly_trained):
     assert tiny.TINY.num_iterations < 10
@@ -44,7 +57,7 @@ def test_it_is_trained_and_used_without_registration(icpe, folder, hardly_traine
     sys.modules.pop("mine")
     asked = "play mine.safetensors --budget 2 --json"
     refused = icpe(asked)
-    assert refused.status == 2 and "--import FILE.py:CLASS" in refused.err
+    assert refused.status == 2 and "add --import mine.py:MyFamily (" in refused.err
     assert icpe(f"{asked} --import mine.py:MyFamily").status == 0
     found = icpe(
         "evaluate information-gain --family mine.py:MyFamily --budget 2 --episodes 32 "

@@ -72,13 +72,15 @@ def run(args: Args) -> int:
         return _one_bandit(args)
     if (args.error_prob, args.price) != (None, None):
         Request(error_prob=args.error_prob, price=args.price)
-    from icpe.evaluate.limits import limits
+    from icpe.evaluate.limits import limits_and_reason
     from icpe.evaluate.report import family_record
     from icpe.families.registry import describe
 
     family = build_family(args.family, args.settings, args.source)
     keep_compiled_programs()
-    known = limits(family, args.error_prob, price=args.price, seed=args.seed)
+    known, reason = limits_and_reason(
+        family, args.error_prob, price=args.price, seed=args.seed
+    )
     if args.json:
         record = {"family": family_record(family), "error_prob": args.error_prob}
         if args.price is not None:
@@ -88,21 +90,26 @@ def run(args: Args) -> int:
     console = output()
     console.print(f"[bold]{describe(family)}[/]")
     _print_known(console, known)
+    if reason:
+        console.print(
+            f"\nThe optimum over the prior is not known: {reason}. `icpe evaluate "
+            "RULE` measures what a rule needs, and `icpe baselines` lists them.",
+            soft_wrap=True,
+            highlight=False,
+            markup=False,
+        )
     return 0
 
 
 def _print_known(console, known) -> None:
-    from rich.table import Table
-
     from icpe.evaluate.limits import is_every_task
 
-    table = Table.grid(padding=(0, 2))
-    for name, value in known.items():
-        if not is_every_task(name):
-            table.add_row(*_shown(name, value))
-    console.print(table)
+    _print_rows(
+        console,
+        [_shown(name, it) for name, it in known.items() if not is_every_task(name)],
+    )
     others = [
-        (name, value)
+        _shown(name, value, absent="infinite")
         for name, value in known.items()
         if is_every_task(name)
         and not (value is None and name.endswith("standard_error"))
@@ -112,17 +119,22 @@ def _print_known(console, known) -> None:
             "\nFor methods that are correct on every task, on average over tasks; an "
             "explorer that knows the prior may need fewer queries:"
         )
-        table = Table.grid(padding=(0, 2))
-        for name, value in others:
-            table.add_row(*_shown(name, value, absent="infinite"))
-        console.print(table)
+        _print_rows(console, others)
+
+
+def _print_rows(console, rows: list[tuple[str, str, str]]) -> None:
+    """Name, number and theorem; no line is broken."""
+    name, number = (max(len(row[i]) for row in rows) for i in (0, 1))
+    for row in rows:
+        line = f"{row[0]:<{name}}  {row[1]:<{number}}  {row[2]}".rstrip()
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def _one_bandit(args: Args) -> int:
     """Prints what one bandit asks of methods that are correct on every one."""
     from rich.table import Table
 
-    from icpe.cli.families import build_family
+    from icpe.cli.families import build_family, known_name
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json
     from icpe.core.errors import InvalidParameterError, OperatingPointError
@@ -141,7 +153,7 @@ def _one_bandit(args: Args) -> int:
     from icpe.families.registry import describe, parameter_fields
 
     settings = dict(args.settings)
-    if _NUM_ARMS in parameter_fields(args.family):
+    if _NUM_ARMS in parameter_fields(known_name(args.family)):
         settings.setdefault(_NUM_ARMS, str(len(args.means)))
     family = build_family(args.family, settings)
     keep_compiled_programs()
@@ -176,5 +188,29 @@ def _numbers(values) -> str:
 
 def _shown(
     name: str, value: float | int | None, absent: str = "not known"
-) -> tuple[str, str]:
-    return name.replace("_", " "), absent if value is None else f"{value:.6g}"
+) -> tuple[str, str, str]:
+    number = absent if value is None else f"{value:.6g}"
+    return name.replace("_", " "), number, theorem(name)
+
+
+_THEOREMS = {
+    "mean_queries": "least of those who never err",
+    "max_queries": "least of those who never err",
+    "bayes": "exact, by dynamic programming",
+    "fano": "lower bound, Fano's inequality",
+    "paper_expression": "the paper, Multiple Magic Actions",
+    "without_arm_zero": "lower bound, Fano's inequality",
+    "characteristic_time": "Garivier and Kaufmann 2016",
+    "correct_on_every_task_known_gap_lower": "the paper, minimum gap: at least",
+    "correct_on_every_task_known_gap_upper": "same theorem: enough as P falls to 0",
+    "correct_on_every_task": "Garivier and Kaufmann 2016",
+}
+"""By what each number holds; a name goes with the longest that it begins with."""
+
+
+def theorem(name: str) -> str:
+    """The theorem of a limit in a few words, empty where there is none."""
+    if name.endswith("standard_error"):
+        return ""
+    fitting = [start for start in _THEOREMS if name.startswith(start)]
+    return _THEOREMS[max(fitting, key=len)] if fitting else ""

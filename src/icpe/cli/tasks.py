@@ -19,7 +19,7 @@ class Args:
         tyro.conf.Positional[str | None],
         tyro.conf.arg(metavar="[NAME]", help_behavior_hint=""),
     ] = None
-    """Only this one."""
+    """Only this one; FILE.py:CLASS names one of your own."""
     json: bool = False
     """Print a JSON list, one object per family."""
     seed: Seed = 0
@@ -35,20 +35,19 @@ EXAMPLES = (
 def run(args: Args) -> int:
     """Lists the families."""
     from icpe.cli import catalog
+    from icpe.cli.families import known_name
     from icpe.cli.terminal import output, print_json
 
-    if args.name is None:
-        families = catalog.family_cards()
-    else:
-        families = [catalog.family_card(args.name)]
+    name = None if args.name is None else known_name(args.name)
+    families = catalog.family_cards() if name is None else [catalog.family_card(name)]
     if args.json:
         print_json(families)
         return 0
     console = output()
     for family in families:
         _print_family(console, family)
-    if args.name is not None:
-        _print_players(console, args.name)
+    if name is not None:
+        _print_players(console, name)
     return 0
 
 

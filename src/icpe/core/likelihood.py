@@ -17,7 +17,8 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.simulate import FirstAnswers, first_answers
 
 _NUM_TASKS = 256
-_MOST_OUTCOMES = 64
+MOST_OUTCOMES = 64
+"""Distinct outcomes up to which they are enumerated."""
 _GRID_SIZES = (64, 256)
 _WIDENINGS = (1.5, 2.5, 5.0)
 _SUM_TOLERANCE = 0.01
@@ -169,7 +170,7 @@ def _enumerated(
     named = named.reshape(-1, seen.shape[1])
     distinct = np.unique(np.concatenate([seen, named]), axis=0)
     size = spec.num_hypotheses * spec.num_queries * len(distinct)
-    if len(distinct) > _MOST_OUTCOMES or size > _LARGEST_TABLE:
+    if len(distinct) > MOST_OUTCOMES or size > _LARGEST_TABLE:
         return None
     table = given_probabilities(family, distinct)
     return None if table is None else OutcomeTable(table)

@@ -15,13 +15,16 @@ from icpe.core.errors import (
     UnsupportedError,
 )
 from icpe.core.family import AbstractTaskFamily, Limits
+from icpe.core.likelihood import OutcomeTable, has_likelihood, likelihood_belief
+from icpe.core.simulate import reveals_something
 from icpe.explorers.classical.served import has_arms, known_arms
 from icpe.explorers.registry import families_that
 from icpe.families.bandit.family import AbstractBandit
 from icpe.families.bandit.varying import ArmNumbers, numbers_of_arms
-from icpe.families.finite import bayes_limits
+from icpe.families.finite import AbstractFiniteFamily, bayes_optimum
 from icpe.families.registry import family_name
 from icpe.theory.divergences import kl_error_prob
+from icpe.theory.fano import fano_mean_cost
 
 _NOTHING_NEEDED = 0.5
 """From this error probability on, naming any arm is enough."""
@@ -54,6 +57,63 @@ def limits(
             price is given beside it.
         InvalidParameterError: the price is not positive.
     """
+    return limits_and_reason(family, error_prob, price=price, seed=seed)[0]
+
+
+def limits_and_reason(
+    family: AbstractTaskFamily,
+    error_prob: float | None = None,
+    *,
+    price: float | None = None,
+    seed: int = 0,
+) -> tuple[Limits, str]:
+    """The same, and in words why the exact optimum is not among them, if it is not."""
+    _check_request(error_prob, price)
+    optimum = bayes_optimum(family, error_prob=error_prob, price=price)
+    known = family.known_limits(error_prob, key=jr.key(seed))
+    found = {"mean_queries": None, "max_queries": None, **optimum.limits, **known}
+    if error_prob is not None and not any(name.startswith("fano") for name in found):
+        found |= _fano(family, error_prob)
+    # Some families know their optimum without a dynamic program.
+    is_known = any(name.startswith("bayes") for name in found)
+    return found, "" if is_known or known.get("mean_queries") else optimum.reason
+
+
+_LARGEST_TABLE = 2**24
+_GRID_SLACK = 0.99
+"""Cells of a grid may hide about a hundredth of what a continuous outcome tells."""
+
+
+def _fano(family: AbstractTaskFamily, error_prob: float) -> Limits:
+    """Fano's lower bound, where the law of outcomes is a table or fits a grid."""
+    spec = family.spec
+    if spec.may_end or reveals_something(family):
+        return {}
+    slack = 1.0
+    if isinstance(family, AbstractFiniteFamily):
+        model = family.finite_belief().model
+        channels = np.exp(np.asarray(model.log_likelihood, float))
+        weights = np.exp(np.asarray(model.log_prior, float))
+        prior = np.bincount(model.hypotheses, weights, minlength=spec.num_hypotheses)
+    elif has_likelihood(family):
+        outcomes = likelihood_belief(family).outcomes
+        if not isinstance(outcomes, OutcomeTable):
+            return {}
+        channels = np.asarray(outcomes.probability, float)
+        prior = np.exp(np.asarray(family.log_prior(), float))
+        slack = _GRID_SLACK
+    else:
+        return {}
+    if channels.size > _LARGEST_TABLE:
+        return {}
+    channels = channels / channels.sum(axis=2, keepdims=True)
+    costs = np.asarray(spec.cost_array, float)
+    bound = slack * fano_mean_cost(prior / prior.sum(), channels, costs, error_prob)
+    name = "fano_mean_cost" if spec.costs else "fano_mean_queries"
+    return {name: bound if np.isfinite(bound) else None}
+
+
+def _check_request(error_prob: float | None, price: float | None) -> None:
     _check_error_prob(error_prob)
     if price is not None:
         check_positive("price", price)
@@ -62,9 +122,6 @@ def limits(
                 f"error_prob {error_prob} and price {price} are two requests; give "
                 "one of them."
             )
-    optimum = bayes_limits(family, error_prob=error_prob, price=price)
-    known = family.known_limits(error_prob, key=jr.key(seed))
-    return {"mean_queries": None, "max_queries": None, **optimum, **known}
 
 
 def is_every_task(name: str) -> bool:

@@ -1,6 +1,7 @@
 """Families with finitely many tasks and outcomes: a table says everything."""
 
 import abc
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,7 +13,7 @@ from icpe.core.arrays import Index
 from icpe.core.belief import AbstractPredictiveBelief, TaskClasses
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import AbstractTaskFamily, Limits
-from icpe.core.likelihood import outcome_table
+from icpe.core.likelihood import MOST_OUTCOMES, has_likelihood, outcome_table
 from icpe.core.simulate import reveals_something
 from icpe.theory.belief_graph import MOST_NUMBERS, TooManyBeliefsError
 from icpe.theory.finite_dynamic_program import solve_error_prob, solve_price
@@ -74,52 +75,94 @@ class AbstractFiniteFamily(AbstractTaskFamily):
         """The exact posterior by the table of the model."""
 
 
-def bayes_limits(
+class Optimum(NamedTuple):
+    """The exact optimum over the prior, or why there is none.
+
+    Attributes:
+        limits: `bayes_mean_queries`, or `bayes_mean_cost` where queries have costs,
+            None where no explorer errs so rarely within the horizon; at a price,
+            `bayes_accuracy` stands beside it. Empty where it is not known.
+        reason: why it is not known, in words; empty where it is.
+    """
+
+    limits: Limits
+    reason: str = ""
+
+
+def bayes_optimum(
     family: AbstractTaskFamily,
     *,
     error_prob: float | None = None,
     price: float | None = None,
-) -> Limits:
+) -> Optimum:
     """The exact optimum over the prior at an error probability or a price.
 
-    Empty unless the family is a finite model, or has a `log_likelihood` and few
+    It is known if the family is a finite model, or has a `log_likelihood` and few
     outcomes, and its dynamic program fits (`icpe.theory.belief_graph.MOST_NUMBERS`).
-    `bayes_mean_queries`, or `bayes_mean_cost` where queries have costs, is None where
-    no explorer errs so rarely within the horizon. At a price, `bayes_accuracy` stands
-    beside it.
     """
     spec = family.spec
-    if (error_prob is None and price is None) or (model := model_of(family)) is None:
-        return {}
+    if error_prob is None and price is None:
+        return Optimum({}, "it depends on an error probability or a price")
+    model = _model_or_reason(family)
+    if isinstance(model, str):
+        return Optimum({}, model)
     name = "bayes_mean_cost" if spec.costs else "bayes_mean_queries"
     rest = (spec.horizon, spec.costs or None)
     try:
         if price is not None:
             best = solve_price(model, price, *rest, ask_once=spec.ask_once)
-            return {"bayes_accuracy": best.accuracy, name: best.mean_cost}
+            found: Limits = {"bayes_accuracy": best.accuracy, name: best.mean_cost}
+            return Optimum(found)
         assert error_prob is not None
         cheapest = solve_error_prob(model, error_prob, *rest, ask_once=spec.ask_once)
-        return {name: cheapest.mean_cost}
+        return Optimum({name: cheapest.mean_cost})
     except TooManyBeliefsError:
-        return {}
+        tasks, queries, outcomes = model.log_likelihood.shape
+        fit = MOST_NUMBERS // (tasks * queries * outcomes)
+        return Optimum(
+            {},
+            f"with {tasks} tasks, {queries} queries and {outcomes} outcomes its dynamic"
+            f" program has room for {fit} beliefs, and {spec.horizon} queries lead to "
+            "more; a shorter horizon or fewer queries may fit",
+        )
     except InvalidParameterError:
-        return {name: None}
+        return Optimum({name: None})
 
 
 def model_of(family: AbstractTaskFamily) -> FiniteModel | None:
-    """The family as a finite model, None where it is none or far too large.
+    """The family as a finite model, None where it is none or far too large."""
+    model = _model_or_reason(family)
+    return None if isinstance(model, str) else model
+
+
+def _model_or_reason(family: AbstractTaskFamily) -> FiniteModel | str:
+    """The family as a finite model, or in words why it is none.
 
     Where only the family can end an episode, or a mask or the first outcome depends
     on the task, a table does not say everything.
     """
     spec = family.spec
+    if not spec.can_stop:
+        return "only the family ends its episodes"
+    if spec.masks_queries:
+        return "the dynamic program knows no masks of queries but ask_once"
     first_answers = spec.num_queries * spec.num_queries * spec.num_hypotheses
-    if first_answers > MOST_NUMBERS or not spec.can_stop or spec.masks_queries:
-        return None
+    if first_answers > MOST_NUMBERS:
+        return (
+            f"{spec.num_queries} queries and {spec.num_hypotheses} hypotheses are too "
+            f"many for a dynamic program of {MOST_NUMBERS // 10**6} million numbers"
+        )
     if isinstance(family, AbstractFiniteFamily):
         return family.finite_belief().model
-    if reveals_something(family) or (table := outcome_table(family)) is None:
-        return None
+    if not has_likelihood(family):
+        return "the family has no log_likelihood"
+    if reveals_something(family):
+        return "something is revealed before the first query"
+    if (table := outcome_table(family)) is None:
+        return (
+            f"there are more than {MOST_OUTCOMES} different outcomes, or their "
+            "probabilities do not sum to 1"
+        )
     likelihood = np.asarray(table.probability, float)
     prior = np.exp(np.asarray(family.log_prior(), float))
     return finite_model(
