@@ -123,7 +123,7 @@ def test_the_laboratory_survives_a_pulled_plug(tmp_path, at_once):
     assert lost in lines[-1]
     storage = open_storage(f"sqlite:///{tmp_path}/lab.db")
     kept = [
-        event.body["told"]
+        round(event.body["told"], 1)
         for event in storage.read(f"yield-{at_once}")
         if event.kind is Kind.TOLD
     ]
