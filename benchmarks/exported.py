@@ -3,8 +3,10 @@
     nice python benchmarks/exported.py [--episodes N] [NAME ..]
 
 plays episodes of every explorer of the zoo at its certified error probability, tells
-the same outcomes to its exported twin, and writes docs/data/export.json, from which
-`docs/export.md` takes its table (`--page` puts it there).
+the same outcomes to the original, one at a time as a session does, and to its exported
+twin, and writes docs/data/export.json, from which `docs/export.md` takes its table
+(`--page` puts it there). `--time` measures the speed alone, of what has been measured before, and leaves
+the rest of the record as it is: for a quiet machine.
 """
 
 import argparse
@@ -13,7 +15,7 @@ import platform
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.random as jr
@@ -23,6 +25,7 @@ from icpe import portable, zoo
 from icpe.core.episode import StopReason
 from icpe.core.files import replacing
 from icpe.export import export_onnx
+from icpe.play.live import LiveEpisode, Turn
 from icpe.play.rollout import Transcript, rollout_chunks
 
 PAGE = Path(__file__).parent.parent / "docs" / "export.md"
@@ -30,8 +33,8 @@ DATA = Path(__file__).parent.parent / "docs" / "data" / "export.json"
 _SEED = 20
 
 
-def measure(name: str, episodes: int) -> dict[str, Any]:
-    """One explorer: agreement with the original, size and speed."""
+def measure(name: str, episodes: int, only_time: bool = False) -> dict[str, Any]:
+    """One explorer: agreement with the original, size and speed; or speed alone."""
     artifact = zoo.load(name)
     error_prob = min(it["error_prob"] for it in artifact.certificates)
     player = artifact.serve(error_prob=error_prob)
@@ -46,20 +49,28 @@ def measure(name: str, episodes: int) -> dict[str, Any]:
         player.operating_point,
         episodes,
         key=jr.key(_SEED),
-        keep_posterior=True,
     )
+    point, spec = player.operating_point, artifact.family.spec
+    live = LiveEpisode(player.explorer, point, jr.key(_SEED), spec)
     same = steps = 0
-    worst, walls, processor = 0.0, [], 0.0
+    worst, spent = 0.0, Spent([], [])
     for chunk in chunks:
         chunk = jax.device_get(chunk)
-        for episode in range(len(chunk.ending.num_queries)):
-            begun = time.thread_time()
-            found = replay(model, chunk, episode, error_prob)
-            processor += time.thread_time() - begun
-            same += int(found["same"])
-            steps += len(found["walls"])
-            walls += found["walls"]
-            worst = max(worst, found["apart"]) if found["same"] else worst
+        for number in range(len(chunk.ending.num_queries)):
+            episode = Episode.of(chunk, number)
+            twin = portable.Session(
+                model, error_prob=error_prob, first_outcome=episode.outcomes[0]
+            )
+            apart = replay(episode, twin, None if only_time else live, spent)
+            same += int(apart is not None)
+            steps += len(episode.queries)
+            worst = max(worst, apart or 0.0)
+    found = {
+        "milliseconds_median": 1e3 * float(np.median(spent.walls)),
+        "milliseconds_processor": 1e3 * float(np.mean(spent.processor)),
+    }
+    if only_time:
+        return found
     return {
         "name": name,
         "error_prob": error_prob,
@@ -68,37 +79,72 @@ def measure(name: str, episodes: int) -> dict[str, Any]:
         "queries": steps,
         "posterior_apart": worst,
         "bytes": size,
-        "milliseconds_median": 1e3 * float(np.median(walls)),
-        "milliseconds_processor": 1e3 * processor / (steps + episodes),
+        **found,
     }
+
+
+class Episode(NamedTuple):
+    """One episode as the original played it."""
+
+    queries: list[int]
+    outcomes: np.ndarray
+    reason: StopReason
+    answer: int
+
+    @staticmethod
+    def of(chunk: Transcript, number: int) -> "Episode":
+        """One of a batch."""
+        history, ending = chunk.history, chunk.ending
+        length = int(ending.num_queries[number])
+        return Episode(
+            np.asarray(history.queries)[number, :length].tolist(),
+            np.asarray(history.outcomes)[number, : length + 1],
+            StopReason(int(ending.stop_reason[number])),
+            int(ending.recommendation[number]),
+        )
+
+
+class Spent(NamedTuple):
+    """Seconds of each `tell`: by the clock, and of the processor."""
+
+    walls: list[float]
+    processor: list[float]
 
 
 def replay(
-    model: portable.Model, chunk: Transcript, episode: int, error_prob: float
-) -> dict[str, Any]:
-    """Tells one episode to the exported explorer, as long as it asks the same."""
-    history, ending = chunk.history, chunk.ending
-    queries = np.asarray(history.queries)[episode]
-    outcomes = np.asarray(history.outcomes)[episode]
-    length = int(ending.num_queries[episode])
-    reason = StopReason(int(ending.stop_reason[episode]))
-    session = portable.Session(model, error_prob=error_prob, first_outcome=outcomes[0])
-    walls: list[float] = []
-    for step in range(length):
-        if session.ask() != queries[step]:
-            return {"same": False, "walls": walls, "apart": 0.0}
-        ended = reason is StopReason.TERMINATED and step == length - 1
-        begun = time.perf_counter()
-        session.tell(int(queries[step]), outcomes[step + 1], terminated=ended)
-        walls.append(time.perf_counter() - begun)
-    assert ending.log_posterior is not None
-    apart = np.abs(session.posterior - np.exp(ending.log_posterior[episode])).max()
-    return {
-        "same": session.stop_reason is reason
-        and session.recommendation == ending.recommendation[episode],
-        "walls": walls,
-        "apart": float(apart),
-    }
+    episode: Episode,
+    twin: portable.Session,
+    live: LiveEpisode | None,
+    spent: Spent,
+) -> float | None:
+    """How far posteriors are ever apart; None if any query, stop or answer is.
+
+    `live` is the original as sessions run it, one outcome at a time.
+    """
+    every = np.ones(twin.spec.num_queries, bool)
+    turn = None if live is None else live.begin(episode.outcomes[0], every)
+    apart = _apart(twin, turn)
+    for step, query in enumerate(episode.queries):
+        if twin.ask() != query:
+            return None
+        last = step == len(episode.queries) - 1
+        ended = last and episode.reason is StopReason.TERMINATED
+        outcome = episode.outcomes[step + 1]
+        walls, processor = time.perf_counter(), time.thread_time()
+        twin.tell(query, outcome, terminated=ended)
+        spent.processor.append(time.thread_time() - processor)
+        spent.walls.append(time.perf_counter() - walls)
+        if live is not None and turn is not None:
+            turn = live.advance(turn, query, outcome, every)
+        apart = max(apart, _apart(twin, turn))
+    found = (twin.stop_reason, twin.recommendation)
+    return apart if found == (episode.reason, episode.answer) else None
+
+
+def _apart(twin: portable.Session, turn: Turn | None) -> float:
+    if turn is None or turn.posterior is None:
+        return 0.0
+    return float(np.abs(twin.posterior - np.asarray(turn.posterior)).max())
 
 
 def table(data: dict[str, Any]) -> str:
@@ -132,6 +178,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=DATA)
     parser.add_argument("--page", action="store_true")
+    parser.add_argument("--time", action="store_true")
     args = parser.parse_args()
     if args.page:
         text = with_table(PAGE.read_text(), json.loads(args.out.read_text()))
@@ -143,7 +190,8 @@ def main() -> None:
     import onnxruntime
 
     for name in args.names or zoo.names():
-        rows[name] = measure(name, args.episodes)
+        before = rows[name] if args.time else {}
+        rows[name] = before | measure(name, args.episodes, args.time)
         print(rows[name], flush=True)
         found = {
             "machine": platform.processor() or platform.machine(),

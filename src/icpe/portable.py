@@ -228,6 +228,7 @@ class Model:
         self._start = {
             f"state_{i}": _array(packed) for i, packed in enumerate(document["state"])
         }
+        self._inputs = [given.name for given in self._run.get_inputs()]
         self._outputs = [output.name for output in self._run.get_outputs()]
 
     def start(self) -> dict[str, np.ndarray]:
@@ -238,7 +239,8 @@ class Model:
         self, state: dict[str, np.ndarray], **told: np.ndarray
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """What the explorer says after one more outcome, and its new state."""
-        found = dict(zip(self._outputs, self._run.run(None, state | told), strict=True))
+        fed = {name: (state | told)[name] for name in self._inputs}
+        found = dict(zip(self._outputs, self._run.run(None, fed), strict=True))
         after = {name: found.pop(f"new_{name}") for name in self._start}
         return found, after
 
@@ -626,6 +628,8 @@ class Session:
             price=np.array(self._point.price, np.float32),
             max_queries=np.array(self._point.max_queries, np.int32),
             position=np.array(position, np.int32),
+            given_mask=np.ones(self.spec.num_queries, bool),
+            has_mask=np.array(False),
         )
 
     def _mask_after(self, reply, history: Sequence[Answer], given: Any):

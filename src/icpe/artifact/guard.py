@@ -20,9 +20,15 @@ from jaxtyping import Float
 from icpe.artifact.outcome_law import AbstractOutcomeLaw, Seen, law_of, log_sum_exp
 from icpe.core.spec import TaskSpec
 
-ROUNDING = 1e-4
-"""By which a session may differ from the batches in which limits were measured; where
-outcomes are few, a limit is the very surprise of one of them."""
+ROUNDING = float(np.sqrt(np.finfo(np.float32).eps))
+"""By how much a score may exceed its limit without an alarm.
+
+Scores are logarithms of probabilities that come from beliefs in single precision, so
+programs that round differently (a batch, a session, an exported explorer) do not find
+quite the same. Where outcomes are few, a limit is the very score of one of them, and
+rounding would decide. Half of the digits of a float32, 0.03 % of a probability, is far
+more than rounding makes of a score, and far less than any difference that matters.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +43,11 @@ class Limits:
 
     one: float
     together: float
+
+    @property
+    def with_slack(self) -> "Limits":
+        """What a score must exceed to raise an alarm, whoever computes it."""
+        return Limits(self.one + ROUNDING, self.together + ROUNDING)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,9 +127,9 @@ class Watch:
         return Watch(self.guard, self.spec, number, counts, sums, odds, alarm)
 
     def _alarm(self, seen: Seen, one: float, odds) -> str | None:
-        limits, law = self.guard.limits, self.guard.law
+        limits, law = self.guard.limits.with_slack, self.guard.law
         number = self.number + 1
-        if one - np.log(number) > limits.one + ROUNDING:
+        if one - np.log(number) > limits.one:
             shown = ", ".join(f"{x:.4g}" for x in seen.outcome[0])
             asked = self.spec.query_name(int(seen.query[0]))
             return (
@@ -126,7 +137,7 @@ class Watch:
                 f"{law.expects(seen, self.spec)}; are the units and the order of "
                 "answers right?"
             )
-        if _together(odds[None])[0] > limits.together + ROUNDING:
+        if _together(odds[None])[0] > limits.together:
             better = int(odds.max(axis=1).argmax())
             return (
                 f"{number} answers together {law.others[better]}; are the "
@@ -144,6 +155,7 @@ class Extremes:
 
     def exceeds(self, limits: Limits) -> np.ndarray:
         """Which of them would have raised an alarm."""
+        limits = limits.with_slack
         return (self.one > limits.one) | (self.together > limits.together)
 
 

@@ -9,13 +9,15 @@ from typing import Any
 from icpe.artifact import Artifact
 from icpe.artifact.saved_rule import SavedRule
 from icpe.core.errors import IcpeError, MissingExtraError, UnsupportedError
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.files import replacing
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.shipping import in_float32
-from icpe.export.check import check_same
+from icpe.export.check import check_same, histories_of
 from icpe.export.describe import description
 from icpe.export.plain import plain
-from icpe.export.step import step_of
+from icpe.export.precision import in_double, is_small
+from icpe.export.step import Step, step_of
 from icpe.portable import SEAL, sealed
 
 OPSET = 17
@@ -85,9 +87,23 @@ def exported(artifact: Artifact, name: str) -> Exported:
     entries = {"icpe": json.dumps(document), _SEAL_KEY: SEAL + "0" * 64}
     for key, value in entries.items():
         proto.metadata_props.add(key=key, value=value)
-    model = sealed(proto.SerializeToString(deterministic=True))
-    check_same(step, model, artifact.family.spec)
+    model = _checked(proto, step, artifact.family)
     return Exported(model, document, step.gives_mask, notes)
+
+
+def _checked(proto: Any, step: Step, family: AbstractTaskFamily) -> bytes:
+    """The model, sealed; in double precision where it is small and runtimes can."""
+    histories = histories_of(family)
+    if is_small(proto):
+        model = sealed(in_double(proto).SerializeToString(deterministic=True))
+        try:
+            check_same(step, model, histories)
+            return model
+        except UnsupportedError:
+            pass
+    model = sealed(proto.SerializeToString(deterministic=True))
+    check_same(step, model, histories)
+    return model
 
 
 def _converter() -> Any:

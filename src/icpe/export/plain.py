@@ -33,9 +33,19 @@ def plain(function: Callable[..., Any], shapes: Sequence[jax.ShapeDtypeStruct]) 
     """A function of arrays that gives the same list of arrays in plain operations."""
     closed = jax.make_jaxpr(lambda *inputs: jax.tree.leaves(function(*inputs)))(*shapes)
     rewritten = jax.make_jaxpr(
-        lambda *inputs: _evaluate(closed.jaxpr, closed.consts, inputs)
+        lambda *inputs: _apart(_evaluate(closed.jaxpr, closed.consts, inputs), inputs)
     )(*shapes)
     return jex.jaxpr_as_fun(rewritten)
+
+
+def _apart(outputs: list[Any], inputs: Sequence[Any]) -> list[Any]:
+    """The outputs, each an array of its own: in a model they have names."""
+    taken = {id(it) for it in inputs}
+    found = []
+    for output in outputs:
+        found.append(jnp.array(output, copy=True) if id(output) in taken else output)
+        taken.add(id(output))
+    return found
 
 
 def _evaluate(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
@@ -192,7 +202,63 @@ def _marks(shape: tuple[int, ...], axis: int, place):
     return lax.broadcasted_iota(jnp.int32, shape, axis) == place.astype(jnp.int32)
 
 
+def _selected(params: dict[str, Any], shape, which, *cases):
+    """Runtimes choose between numbers alone."""
+    if cases[0].dtype != jnp.bool or len(cases) != 2:
+        return None
+    return (which & cases[1]) | (~which & cases[0])
+
+
+def _tail(params: dict[str, Any], shape, x):
+    """1 - erf(x) with all its digits where that is small (Cephes, `ndtrf.c`)."""
+    if x.dtype != jnp.float32:
+        return None
+    far = jnp.maximum(jnp.abs(x), 1.0)
+    inverse = 1.0 / (far * far)
+    series = jnp.where(
+        far < 2.0, _polynomial(inverse, _NEAR), _polynomial(inverse, _FAR)
+    )
+    tail = jnp.exp(-far * far) * series / far
+    return jnp.where(
+        jnp.abs(x) < 1.0, 1.0 - lax.erf(x), jnp.where(x < 0, 2.0 - tail, tail)
+    )
+
+
+def _polynomial(x, coefficients: Sequence[float]):
+    found = jnp.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        found = found * x + coefficient
+    return found
+
+
+_NEAR = (
+    2.326819970068386e-2,
+    -1.387039388740657e-1,
+    3.687424674597105e-1,
+    -5.824733027278666e-1,
+    6.210004621745983e-1,
+    -4.944515323274145e-1,
+    3.404879937665872e-1,
+    -2.741127028184656e-1,
+    5.638259427386472e-1,
+)
+_FAR = (
+    -1.047766399936249e1,
+    1.297719955372516e1,
+    -7.495518717768503,
+    2.921019019210786,
+    -1.015265279202700,
+    4.218463358204948e-1,
+    -2.820767439740514e-1,
+    5.641895067754075e-1,
+)
+
 _RULES: dict[str, Callable[..., Any]] = {
+    "select_n": _selected,
+    "erfc": _tail,
+    "lt_to": lambda params, shape, one, two: one < two,
+    "le_to": lambda params, shape, one, two: one <= two,
+    "eq_to": lambda params, shape, one, two: one == two,
     "dot_general": _product,
     "gather": _gathered,
     "scatter": _scattered,

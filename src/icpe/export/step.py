@@ -7,52 +7,27 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool
 
 from icpe.artifact import Artifact
 from icpe.artifact.saved_rule import SavedRule
-from icpe.core.arrays import Index, PyTree, Scalar
+from icpe.core.arrays import Index, PyTree
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
-from icpe.core.memory import StepCount
 from icpe.explorers.neural.explorer import NeuralExplorer
-from icpe.explorers.neural.networks import ExplorerNets, Predicted
-from icpe.explorers.neural.paper import PaperExplorer, PaperNets
-from icpe.nets.predictions import Predictions
-from icpe.nets.tokens import token_after
+from icpe.explorers.neural.paper import PaperExplorer
+from icpe.export.network_step import step_of_networks, step_of_paper
+from icpe.export.rule_step import step_of_rule
+from icpe.export.told import NOTHING, Told
 
-NOTHING = -1
-"""The query of the first step, which reads what the task reveals before any query."""
 INPUTS = ("query", "outcome", "price", "max_queries", "position")
+MASK_INPUTS = ("given_mask", "has_mask")
 OUTPUTS = ("log_posterior", "ranking", "gain")
 MASK = "query_mask"
-
-
-class Told(eqx.Module):
-    """What a step reads beside the state."""
-
-    query: Index
-    outcome: Float[Array, "outcome"]
-    price: Scalar
-    max_queries: Index
-    position: Index
-
-
-class Reply(eqx.Module):
-    """What a step gives beside the state.
-
-    The allowed query of largest `ranking` is asked next; the explorer stops if the
-    `gain` of that query is not positive.
-    """
-
-    log_posterior: Float[Array, "hypotheses"]
-    ranking: Float[Array, "queries"]
-    gain: Float[Array, "queries"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,16 +35,22 @@ class Step:
     """A step, and the state before the first one.
 
     Attributes:
-        function: from `INPUTS` and the arrays of the state to `OUTPUTS`, the mask of
-            queries if `gives_mask`, and the arrays of the state.
+        function: from `INPUTS`, `MASK_INPUTS` if `reads_mask`, and the arrays of the
+            state to `OUTPUTS`, the mask of queries if `gives_mask`, and the arrays of
+            the state.
         start: the arrays of the state before the first step.
+        reads_mask: whether its ranking depends on which queries are allowed next, so
+            that it must be told where that is not what the family allows.
         gives_mask: whether it tells which queries the family allows next.
+        num_queries: as in the spec of the family.
         outcome_size: as in the spec of the family.
     """
 
     function: Callable[..., list[Array]]
     start: tuple[np.ndarray, ...]
+    reads_mask: bool
     gives_mask: bool
+    num_queries: int
     outcome_size: int
 
     @property
@@ -78,13 +59,16 @@ class Step:
         index = jax.ShapeDtypeStruct((), jnp.int32)
         number = jax.ShapeDtypeStruct((), jnp.float32)
         outcome = jax.ShapeDtypeStruct((self.outcome_size,), jnp.float32)
+        mask = jax.ShapeDtypeStruct((self.num_queries,), jnp.bool)
+        masks = (mask, jax.ShapeDtypeStruct((), jnp.bool)) if self.reads_mask else ()
         state = [jax.ShapeDtypeStruct(it.shape, it.dtype) for it in self.start]
-        return (index, outcome, number, index, index, *state)
+        return (index, outcome, number, index, index, *masks, *state)
 
     @property
     def input_names(self) -> tuple[str, ...]:
         """Names of all inputs."""
-        return (*INPUTS, *(f"state_{i}" for i in range(len(self.start))))
+        masks = MASK_INPUTS if self.reads_mask else ()
+        return (*INPUTS, *masks, *(f"state_{i}" for i in range(len(self.start))))
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -100,116 +84,58 @@ def step_of(artifact: Artifact) -> Step:
     Raises:
         UnsupportedError: it is no explorer that can be written as one.
     """
-    if isinstance(artifact.nets, SavedRule):
-        raise UnsupportedError(
-            f"This explorer is the rule {artifact.nets.score!r}, which computes with "
-            "the belief of its family and cannot be exported; train one with icpe "
-            "train and export that."
-        )
-    explorer, spec = artifact.explorer, artifact.family.spec
-    if isinstance(explorer, NeuralExplorer):
-        start, read = _neural(explorer.nets)
-    elif isinstance(explorer, PaperExplorer):
-        start, read = _paper(explorer.nets)
-    else:
-        raise UnsupportedError(
-            f"An explorer of the kind {type(explorer).__name__} cannot be exported; "
-            "networks made by icpe train can."
-        )
-    mask = _mask_function(artifact.family)
+    spec, is_rule = artifact.family.spec, isinstance(artifact.nets, SavedRule)
+    start, read = _start_and_read(artifact)
+    known = _mask_function(artifact.family)
+    asked = jnp.zeros(spec.num_queries, bool) if is_rule and spec.ask_once else None
     history = None
-    if mask is not None:
+    if known is not None:
         shape = (spec.horizon + 1, spec.outcome_size)
         history = (jnp.full(spec.horizon, NOTHING, jnp.int32), jnp.zeros(shape))
-    leaves, structure = jax.tree.flatten((start, history))
+    leaves, structure = jax.tree.flatten((start, history, asked))
 
-    def function(query, outcome, price, max_queries, position, *state):
+    def function(query, outcome, price, max_queries, position, *rest):
         told = Told(query, outcome, price, max_queries, position)
-        before, history = jax.tree.unflatten(structure, state)
-        reply, after = read(told, before)
-        outputs: list[Any] = [reply.log_posterior, reply.ranking, reply.gain]
-        if mask is not None:
+        given, state = (rest[:2], rest[2:]) if is_rule else ((), rest)
+        before, history, asked = jax.tree.unflatten(structure, state)
+        mask = allowed = jnp.ones(spec.num_queries, bool)
+        if known is not None:
             history = _written(history, told)
-            outputs.append(mask(history, position))
-        return [*outputs, *jax.tree.leaves((after, history))]
+            mask = allowed = known(history, position)
+        if given:
+            allowed = jnp.where(given[1], given[0], mask)
+        if asked is not None:
+            asked = asked | (jnp.arange(spec.num_queries) == query)
+            allowed = allowed & ~asked
+        reply, after = read(told, before, allowed)
+        outputs: list[Any] = [reply.log_posterior, reply.ranking, reply.gain]
+        if known is not None:
+            outputs.append(mask)
+        return [*outputs, *jax.tree.leaves((after, history, asked))]
 
-    start = tuple(np.asarray(leaf) for leaf in leaves)
-    return Step(function, start, mask is not None, spec.outcome_size)
-
-
-def _neural(nets: ExplorerNets) -> tuple[PyTree, Callable]:
-    spec, kind = nets.spec, nets.config.summary_kind(nets.spec)
-    nets = nets.with_predictions(_simple(nets.predictions))
-    summary = None if kind is None else kind.empty(spec.num_queries, spec.outcome_size)
-    predicted = None
-    if nets.predictions is not None:
-        log_weights = jnp.zeros_like(nets.predictions.log_prior)
-        predicted = Predicted(log_weights, jnp.zeros(spec.num_queries))
-
-    def read(told: Told, state: PyTree) -> tuple[Reply, PyTree]:
-        caches, summary, predicted = state
-        outcome = nets.config.normalize(spec, told.outcome)
-        token, summary = token_after(told.query, outcome, spec.num_queries, summary)
-        if predicted is not None:
-            predicted = _predicted_after(nets, predicted, told)
-        position = StepCount(told.position, spec.horizon)
-        estimates, caches = nets.step(
-            token, told.price, told.max_queries, caches, position, predicted
-        )
-        never = jnp.ones_like(estimates.gain)
-        stops = (told.price > 0) & spec.can_stop
-        gain = jnp.where(stops, estimates.gain, never)
-        reply = Reply(estimates.log_posterior, estimates.ranking, gain)
-        return reply, (caches, summary, predicted)
-
-    return (nets.init_caches(), summary, predicted), read
-
-
-def _predicted_after(nets: ExplorerNets, before: Predicted, told: Told) -> Predicted:
-    assert nets.predictions is not None
-    first = nets.predictions.start(told.outcome)
-    query = jnp.maximum(told.query, 0)
-    later = before.after(nets, query, told.outcome)
-    is_first = told.query < 0
-    return jax.tree.map(
-        lambda one, two: jnp.where(is_first, one, two),
-        Predicted(first, before.counts),
-        later,
+    return Step(
+        function,
+        tuple(np.asarray(leaf) for leaf in leaves),
+        reads_mask=is_rule,
+        gives_mask=known is not None,
+        num_queries=spec.num_queries,
+        outcome_size=spec.outcome_size,
     )
 
 
-def _paper(nets: PaperNets) -> tuple[PyTree, Callable]:
-    spec, kind = nets.spec, nets.config.summary_kind(nets.spec)
-    summary = None if kind is None else kind.empty(spec.num_queries, spec.outcome_size)
-
-    def read(told: Told, state: PyTree) -> tuple[Reply, PyTree]:
-        caches, summary = state
-        outcome = spec.normalize(told.outcome)
-        token, summary = token_after(told.query, outcome, spec.num_queries, summary)
-        position = StepCount(told.position, spec.horizon)
-        outputs, caches = nets.step(token, caches, position)
-        values = outputs.values[:-1]
-        gain = jnp.ones_like(values)
-        if nets.learns_to_stop:
-            gain = values - outputs.values[-1]
-        return Reply(outputs.log_posterior, values, gain), (caches, summary)
-
-    return (nets.init_caches(), summary), read
-
-
-class _SimplePredictions(Predictions):
-    """The same tables; what is done block by block for compilers is done at once."""
-
-    def _most_probable(self, weights, cells):
-        return jnp.max(self._joint(weights, cells), axis=-1)
-
-
-def _simple(predictions: Predictions | None) -> Predictions | None:
-    if predictions is None:
-        return None
-    fields = dataclasses.fields(predictions)
-    values = {field.name: getattr(predictions, field.name) for field in fields}
-    return _SimplePredictions(**values)
+def _start_and_read(artifact: Artifact) -> tuple[PyTree, Callable]:
+    """The state of the explorer before the first step, and how it reads one."""
+    if isinstance(artifact.nets, SavedRule):
+        return step_of_rule(artifact.nets, artifact.family.spec)
+    explorer = artifact.explorer
+    if isinstance(explorer, NeuralExplorer):
+        return step_of_networks(explorer.nets)
+    if isinstance(explorer, PaperExplorer):
+        return step_of_paper(explorer.nets)
+    raise UnsupportedError(
+        f"An explorer of the kind {type(explorer).__name__} cannot be exported; "
+        "networks made by icpe train and rules made by icpe rule can."
+    )
 
 
 def _mask_function(
