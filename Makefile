@@ -57,6 +57,8 @@ pages: $(STAMP)
 	mkdir -p pages
 	$(BIN)/icpe export binary-search-16 --to html pages/binary-search.html --overwrite
 	$(BIN)/icpe export digits --to html pages/digits.html --overwrite
+	$(BIN)/icpe export gaussian-bandit-4 --to html pages/bandit.html --overwrite
+	$(BIN)/icpe export best-of-k --to html pages/best-of-k.html --overwrite
 
 clean:
 	rm -rf .venv

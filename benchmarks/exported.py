@@ -5,8 +5,8 @@
 plays episodes of every explorer of the zoo at its certified error probability, tells
 the same outcomes to the original, one at a time as a session does, and to its exported
 twin, and writes docs/data/export.json, from which `docs/export.md` takes its table
-(`--page` puts it there). `--time` measures the speed alone, of what has been measured before, and leaves
-the rest of the record as it is: for a quiet machine.
+(`--page` puts it there). `--time` measures the speed alone, of what has been measured
+before, and leaves the rest of the record as it is: for a quiet machine.
 """
 
 import argparse

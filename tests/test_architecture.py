@@ -88,4 +88,4 @@ def test_there_is_one_request_and_one_place_that_says_why_an_episode_ended():
                 deciders.append(path.relative_to(source).as_posix())
     assert classes == ["Request"]
     # The runner of exported explorers stands alone; it is tested against sessions.
-    assert set(deciders) == {"core/episode.py", "portable.py"}
+    assert set(deciders) == {"core/episode.py", "portable/session.py"}

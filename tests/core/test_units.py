@@ -12,7 +12,7 @@ FAMILY = BestOfK()
 
 
 def reading(**given):
-    return FAMILY.in_units(icpe.Units("%", **given), 4)
+    return FAMILY.any_units().reading(icpe.Units("%", **given), 4)
 
 
 def test_what_matters_is_one_and_the_noise_follows():
@@ -91,11 +91,11 @@ def test_too_much_noise_is_refused_with_the_repeats_that_help():
 @pytest.mark.parametrize("number", [1, 17])
 def test_too_few_and_too_many_settings(number):
     with pytest.raises(InvalidParameterError, match="must be between 2 and 16"):
-        FAMILY.in_units(icpe.Units("%", matters=1.0), number)
+        FAMILY.any_units().reading(icpe.Units("%", matters=1.0), number)
 
 
 def test_other_families_have_units_of_their_own():
-    assert BinarySearch().in_units(icpe.Units("%"), None) is None
+    assert BinarySearch().any_units() is None
 
 
 def test_names_are_the_users():

@@ -2,16 +2,15 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from icpe import portable, zoo
+from icpe import zoo
 from icpe.deploy import Session
-from icpe.export import export_onnx
+from icpe.export import export_onnx, write_runner
 
 SCRIPT = """
 import importlib.util, json, sys
@@ -38,7 +37,7 @@ def test_the_runner_alone_plays_as_the_session_does(tmp_path):
     constraints = Path(__file__).parents[2] / "constraints.txt"
     install = [python, "-m", "pip", "install", "--quiet", "--constraint", constraints]
     subprocess.run([*install, "numpy", "onnxruntime"], check=True)
-    shutil.copy(portable.__file__, tmp_path / "portable.py")
+    write_runner(tmp_path / "portable.py")
     artifact = zoo.load("binary-search-16")
     export_onnx(artifact, tmp_path / "search.onnx")
     (tmp_path / "script.py").write_text(SCRIPT)

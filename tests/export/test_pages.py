@@ -1,6 +1,7 @@
 """Pages play in a browser what sessions play in Python, without a network."""
 
 import base64
+import gzip
 from pathlib import Path
 
 import jax
@@ -9,11 +10,12 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe import zoo
+from icpe import Units, zoo
+from icpe.core.errors import InvalidOutcomeError, InvalidParameterError
 from icpe.deploy import Session
 from icpe.export import export_html
-from icpe.families import GaussianBandit, Patches
-from support.exports import rewarded
+from icpe.families import BestOfK, CaseTable, GaussianBandit, Patches
+from support.exports import rewarded, ruled
 
 pytestmark = pytest.mark.services
 CHROMIUM = "/usr/bin/chromium"
@@ -236,4 +238,100 @@ def test_rewards_are_typed_and_bad_ones_refused(browser, tmp_path):
         """async () => { try { await window.icpe.page.session.tell(9, [1]); }
         catch (error) { return error.message; } }"""
     )
-    assert refused == "query must be a whole number from 0 to 2; got 9."
+    assert refused == (
+        "query must be a whole number from 0 to 2, or a name: arm 0, arm 1, arm 2; "
+        "got 9."
+    )
+
+
+def test_settings_are_named_and_measured_in_the_units_of_the_user(browser, tmp_path):
+    artifact = ruled(BestOfK(most_settings=4, horizon=8), "top-two")
+    export_html(artifact, tmp_path / "settings.html")
+    opened = Opened(browser, tmp_path / "settings.html", width=390)
+    page, names = opened.page, ["red", "green", "blue"]
+    page.fill("#names", "\n".join(names))
+    page.fill("#matters", "1")
+    page.fill("#noise", "9")
+    page.select_option("#goal", label="after exactly 6 queries")
+    page.click("#start")
+    page.wait_for_selector("#problem", state="visible")
+    with pytest.raises(InvalidParameterError) as refused:
+        Session(artifact, budget=6, units=Units("%", 9.0, 1.0), names=names)
+    assert page.inner_text("#problem") == str(refused.value)
+    page.fill("#noise", "1.5")
+    page.fill("#unit", "%")
+    opened.start()
+    units = Units("%", noise=1.5, matters=1.0)
+    session = Session(artifact, budget=6, units=units, names=names)
+    for told in (12.1, 14.4, 11.0, 14.2, 13.9, 12.5):
+        agree(session, opened)
+        assert f"Try {session.query_name}: what" in page.inner_text("#question")
+        session.tell(session.query_name or 0, told)
+        page.fill("#outcome-0", str(told))
+        page.keyboard.press("Enter")
+        opened.wait(len(session.history))
+    agree(session, opened)
+    assert "12.1 %" in page.inner_text("#history")
+    shown = page.inner_text("#posterior")
+    assert all(name in shown for name in names) and "setting" not in shown
+    assert opened.problems == []
+
+
+def test_features_of_a_table_are_chosen_or_typed(browser, tmp_path):
+    artifact = ruled(CaseTable(), "information-gain")
+    export_html(artifact, tmp_path / "table.html")
+    opened = Opened(browser, tmp_path / "table.html")
+    opened.page.select_option("#goal", label="after exactly 2 queries")
+    opened.start()
+    session = Session(artifact, budget=2)
+    while (query := session.ask()) is not None:
+        if query == 0:
+            opened.page.fill("#outcome-0", "38.2")
+        else:
+            opened.page.select_option("#outcome-0", "yes")
+        session.tell(query, 38.2 if query == 0 else "yes")
+        opened.page.click("#answers button")
+        opened.wait(len(session.history))
+        agree(session, opened)
+    assert "38.2" in opened.page.inner_text("#history")
+
+
+def test_a_damaged_page_says_what_a_damaged_model_says(browser, search_page, tmp_path):
+    text = search_page.read_text()
+    before, rest = text.split('id="model">')
+    packed, after = rest.split("</script>", 1)
+    model = bytearray(gzip.decompress(base64.b64decode(packed)))
+    model[len(model) // 3] ^= 1
+    packed = base64.b64encode(gzip.compress(bytes(model), 1)).decode()
+    for number, (content, part) in enumerate(
+        [
+            (packed, "it has changed since it was written, since its seal is another"),
+            ("AAAA", "it is damaged or was not written by icpe"),
+        ]
+    ):
+        damaged = tmp_path / f"damaged{number}.html"
+        damaged.write_text(f'{before}id="model">{content}</script>{after}')
+        page = browser.new_context(offline=True).new_page()
+        page.goto(damaged.as_uri())
+        page.wait_for_selector("#problem", state="visible", timeout=60_000)
+        said = page.inner_text("#problem")
+        assert "is not an artifact that can be used" in said and part in said
+
+
+REFUSED = [(0, 7), (0, float("nan")), (16, 1), (-1, 1)]
+
+
+def test_bad_answers_are_refused_in_the_words_of_a_session(browser, search_page):
+    session = Session(zoo.load("binary-search-16"), error_prob=0.01)
+    opened = Opened(browser, search_page)
+    opened.start()
+    for query, outcome in REFUSED:
+        with pytest.raises(InvalidOutcomeError) as refused:
+            session.tell(query, outcome)
+        said = opened.page.evaluate(
+            """async ([query, outcome]) => {
+            try { await window.icpe.page.session.tell(query, [outcome]); }
+            catch (error) { return error.message; } }""",
+            [query, outcome],
+        )
+        assert said == str(refused.value)

@@ -12,6 +12,7 @@ from icpe import portable
 from icpe.artifact import Artifact
 from icpe.artifact.guard import Guard, Limits
 from icpe.artifact.outcome_law import NumberLaw, SymbolLaw
+from icpe.artifact.saved_rule import SavedRule
 from icpe.core.fingerprint import fingerprint
 from icpe.deploy import Session
 from icpe.explorers.neural.config import NetConfig, PriceRange
@@ -88,6 +89,12 @@ def rewarded(family) -> Artifact:
     )
     guard = Guard(law, Limits(7.0, 5.0), {})
     return dataclasses.replace(untrained(family), guard=guard)
+
+
+def ruled(family, score: str) -> Artifact:
+    """A rule, as `icpe rule` saves it, that nothing was measured of."""
+    rule = SavedRule.of(family, score)
+    return Artifact(nets=rule, family=family, training={}, provenance={})
 
 
 _MODELS: dict[int, tuple[Artifact, portable.Model]] = {}

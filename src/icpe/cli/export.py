@@ -14,9 +14,9 @@ from icpe.cli.options import Seed
 class Args:
     """Write a trained explorer as an ONNX file, or as a page that plays it.
 
-    An ONNX file is run by icpe.portable, a single file that needs only numpy and
-    onnxruntime. A page is one HTML file that any browser opens, without a network. Both
-    contain the certificates and the guard.
+    An ONNX file is run by icpe.portable, which --runner writes as one file that needs
+    numpy and onnxruntime alone. A page is one HTML file that any browser opens, without
+    a network. Both carry the certificates and the guard.
     """
 
     file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
@@ -25,8 +25,10 @@ class Args:
     """Where to write it."""
     to: Literal["onnx", "html"]
     """What to write."""
+    runner: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Also write here what runs an ONNX file, as one Python file to be copied."""
     overwrite: bool = False
-    """Replace OUT if it is there already."""
+    """Replace what is there already."""
     json: bool = False
     """Print one line of JSON about what was written."""
     seed: Seed = 0
@@ -35,6 +37,7 @@ class Args:
 
 EXAMPLES = (
     "icpe export gaussian-bandit-4 --to onnx bandit.onnx",
+    "icpe export gaussian-bandit-4 --to onnx bandit.onnx --runner portable.py",
     "icpe export binary-search-8 --to html search.html",
 )
 
@@ -46,12 +49,16 @@ def run(args: Args) -> int:
 
     source = readable_file(args.file)
     check_readable(source)
-    _check_out(args.out, overwrite=args.overwrite)
+    _check_out("OUT", args.out, overwrite=args.overwrite)
+    if args.runner is not None:
+        _check_out("--runner", args.runner, overwrite=args.overwrite)
     from icpe.artifact.artifact import Artifact
-    from icpe.export import export_html, export_onnx
+    from icpe.export import export_html, export_onnx, write_runner
 
     write = {"onnx": export_onnx, "html": export_html}[args.to]
     done = write(Artifact.load(source), args.out, name=source.stem)
+    if args.runner is not None:
+        write_runner(args.runner)
     for note in done.notes:
         print(f"icpe: {note}", file=sys.stderr)
     served = sorted({it["error_prob"] for it in done.document["certificates"]})
@@ -81,15 +88,17 @@ def run(args: Args) -> int:
     return 0
 
 
-def _check_out(out: Path, *, overwrite: bool) -> None:
+def _check_out(name: str, out: Path, *, overwrite: bool) -> None:
     from icpe.core.errors import InvalidParameterError
     from icpe.core.files import check_writable
 
     try:
         check_writable(out)
     except OSError as error:
-        raise InvalidParameterError(f"OUT {out} cannot be written: {error}.") from error
+        raise InvalidParameterError(
+            f"{name} {out} cannot be written: {error}."
+        ) from error
     if out.exists() and not overwrite:
         raise InvalidParameterError(
-            f"OUT {out} exists; choose a new name, or add --overwrite to replace it."
+            f"{name} {out} exists; choose a new name, or add --overwrite to replace it."
         )

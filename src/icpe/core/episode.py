@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 from icpe.core.spec import TaskSpec
-from icpe.portable import StopReason as StopReason
+from icpe.portable.episode import StopReason as StopReason
 
 STOP = -1
 """What an explorer answers instead of a query when it wants to stop."""

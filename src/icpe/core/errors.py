@@ -7,14 +7,15 @@ sentence: the argument, what was given, what is allowed, what to do.
 from collections.abc import Iterable
 
 # A session without the rest of icpe raises these as well, so they are written there.
-from icpe.portable import ArtifactError as ArtifactError
-from icpe.portable import IcpeError as IcpeError
-from icpe.portable import InvalidOutcomeError as InvalidOutcomeError
-from icpe.portable import InvalidParameterError as InvalidParameterError
-from icpe.portable import MissingExtraError as MissingExtraError
-from icpe.portable import OperatingPointError as OperatingPointError
-from icpe.portable import SessionError as SessionError
-from icpe.portable import suggesting as suggesting
+from icpe.portable.errors import ArtifactError as ArtifactError
+from icpe.portable.errors import IcpeError as IcpeError
+from icpe.portable.errors import InvalidOutcomeError as InvalidOutcomeError
+from icpe.portable.errors import InvalidParameterError as InvalidParameterError
+from icpe.portable.errors import MissingExtraError as MissingExtraError
+from icpe.portable.errors import OperatingPointError as OperatingPointError
+from icpe.portable.errors import SessionError as SessionError
+from icpe.portable.errors import UnsupportedError as UnsupportedError
+from icpe.portable.errors import suggesting as suggesting
 
 
 def not_served(
@@ -37,10 +38,6 @@ def not_served(
 
 class UnknownNameError(IcpeError, ValueError):
     """A family, explorer, field or zoo entry of that name does not exist."""
-
-
-class UnsupportedError(IcpeError, ValueError):
-    """Two valid things do not fit together, such as an explorer and a family."""
 
 
 class DataError(IcpeError, RuntimeError):

@@ -24,7 +24,7 @@ from icpe.core.errors import InvalidParameterError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.history import History
 from icpe.core.spec import TaskSpec
-from icpe.core.units import Reading, Units
+from icpe.core.units import AnyUnits
 
 Limits = dict[str, float | int | None]
 
@@ -164,17 +164,8 @@ class AbstractTaskFamily(eqx.Module):
         """
         return ""
 
-    def in_units(self, units: Units, number: int | None) -> Reading | None:
-        """How a user's own numbers become outcomes; None if the family cannot tell.
-
-        Args:
-            units: what the numbers mean.
-            number: how many things the user's problem has, where that varies; None if
-                the user did not say.
-
-        Raises:
-            InvalidParameterError: the family has no tasks with such units.
-        """
+    def any_units(self) -> AnyUnits | None:
+        """How it is asked in any units of measurement; None if in its own alone."""
         return None
 
     @property

@@ -88,7 +88,8 @@ class Setup:
         family = family_of(explorer, family)
         player = serve(explorer, request, family) if player is None else player
         with_names(family.spec, names)
-        reading = read_units(units, names, first_outcome, family)
+        known, name = family.any_units(), type(family).__name__
+        reading = read_units(units, names, first_outcome, known, name)
         if reading is not None:
             first_outcome = reading.first_outcome
         every = np.ones(family.spec.num_queries, bool)
@@ -164,7 +165,9 @@ class Setup:
         if values["units"] is not None:
             number = None if names is not None else values["number_of_things"]
             units = Units(**values["units"])
-            reading = read_units(units, names, number, artifact.family)
+            known = artifact.family.any_units()
+            name = type(artifact.family).__name__
+            reading = read_units(units, names, number, known, name)
         operating_point = OperatingPoint(
             price=jnp.asarray(point["price"] or 0.0, jnp.float32),
             error_prob=jnp.asarray(point["error_prob"] or 0.0, jnp.float32),

@@ -15,12 +15,15 @@ import numpy as np
 from icpe.artifact import Artifact
 from icpe.artifact.certificate import Certificate
 from icpe.artifact.guard import Guard
-from icpe.core.family import parameters
+from icpe.artifact.saved_rule import SavedRule
+from icpe.core.errors import UnsupportedError
+from icpe.core.family import AbstractTaskFamily, parameters
 from icpe.core.request import Promise
 from icpe.core.simulate import reveals_something
 from icpe.explorers.neural.paper import PaperNets
 from icpe.export.step import Step
 from icpe.families.registry import describe, family_name
+from icpe.families.table.columns import TableAnswers
 from icpe.portable import FORMAT, Spec
 from icpe.portable import Certificate as ShownCertificate
 
@@ -39,14 +42,19 @@ def description(artifact: Artifact, step: Step, name: str) -> dict[str, Any]:
         "format": FORMAT,
         "name": name,
         "family": family_name(family),
+        "class": type(family).__name__,
         "described": describe(family),
+        "summary": _summary(family),
         "spec": {
             field.name: getattr(spec, field.name) for field in dataclasses.fields(Spec)
         },
         "reveals": reveals_something(family),
         "reset_entries": list(spec.reset_entries),
+        "units": _optional(family.any_units()),
+        "cells": _cells(artifact),
         "noise": _noise_of_pixels(artifact),
         "weights": artifact.weights_hash,
+        "is_rule": isinstance(nets, SavedRule),
         "objective": _objective(nets),
         "price_range": _price_range(nets),
         "operating_table": _table(artifact),
@@ -59,6 +67,13 @@ def description(artifact: Artifact, step: Step, name: str) -> dict[str, Any]:
             for name in ("icpe", "jax", "jax2onnx", "onnx")
         },
     }
+
+
+def _summary(family: AbstractTaskFamily) -> str:
+    """The first line of what the class says of itself, if anything."""
+    line = (type(family).__doc__ or "").strip().partition("\n")[0]
+    # A dataclass without words of its own shows its fields.
+    return "" if line.startswith(f"{type(family).__name__}(") else line
 
 
 def _noise_of_pixels(artifact: Artifact) -> float:
@@ -89,8 +104,40 @@ def _price_range(nets: Any) -> list[float] | None:
     return None if is_paper else [nets.prices.low, nets.prices.high]
 
 
-def _table(artifact: Artifact) -> dict[str, Any] | None:
-    return None if artifact.table is None else artifact.table.to_dict()
+def _cells(artifact: Artifact) -> dict[str, Any] | None:
+    """How answers are read, where they are about the features of a table.
+
+    Raises:
+        UnsupportedError: they are read in a way of the family's own.
+    """
+    answers = artifact.family.answers()
+    if answers is None or isinstance(answers, TableAnswers):
+        return None if answers is None else _optional(answers.cells)
+    raise UnsupportedError(
+        "This explorer cannot be exported, since its family reads answers in its own "
+        f"way ({type(answers).__name__}), which only Python knows."
+    )
+
+
+def _optional(value: Any) -> dict[str, Any] | None:
+    return None if value is None else dataclasses.asdict(value)
+
+
+def _table(artifact: Artifact) -> list[dict[str, Any]] | None:
+    """What was measured at prices, in the order of the prices."""
+    if artifact.table is None:
+        return None
+    names = (
+        "price",
+        "max_queries",
+        "accuracy",
+        "lower_bound",
+        "mean_cost",
+        "quantiles",
+    )
+    rows = [row for row in artifact.table.rows if row.price is not None]
+    rows.sort(key=lambda row: row.price or 0.0)
+    return [{name: getattr(row, name) for name in names} for row in rows]
 
 
 def _beliefs(artifact: Artifact) -> dict[str, Any] | None:
@@ -141,7 +188,6 @@ def _shown(certificate: Certificate) -> dict[str, Any]:
 def _guard(guard: Guard) -> dict[str, Any]:
     arrays = jax.tree.map(np.asarray, guard.law.arrays())
     return {
-        "limits": dataclasses.asdict(guard.limits),
-        "record": guard.record,
+        "limits": dataclasses.asdict(guard.limits.with_slack),
         "arrays": {name: packed(array) for name, array in arrays.items()},
     }

@@ -2,7 +2,6 @@
 
 import base64
 import html
-import json
 from pathlib import Path
 
 from icpe.artifact import Artifact
@@ -12,7 +11,7 @@ from icpe.export.onnx_file import Exported, exported
 from icpe.export.web_runtime import VERSION, compressed, web_runtime
 
 _PARTS = Path(__file__).parent / "page"
-_SCRIPTS = ("guard.js", "session.js", "drawing.js", "view.js")
+_SCRIPTS = ("guard.js", "reading.js", "session.js", "model.js", "drawing.js", "view.js")
 
 
 def export_html(artifact: Artifact, path: str | Path, name: str = "") -> Exported:
@@ -47,8 +46,9 @@ def page(done: Exported) -> str:
     parts = {
         "title": html.escape(document["name"]),
         "lead": html.escape(
-            f"An explorer for {document['described']}: it asks, you answer, and it "
-            "names the answer. All of it runs in this page; nothing is sent anywhere."
+            f"{document['summary']} This page holds an explorer for "
+            f"{document['described']}: it asks, you answer, and it names the answer. "
+            "All of it runs here; nothing is sent anywhere.".strip()
         ),
         "footer": html.escape(
             f"Made by icpe {document['versions']['icpe']}. It runs on onnxruntime-web "
@@ -56,8 +56,6 @@ def page(done: Exported) -> str:
         ),
         "style": (_PARTS / "page.css").read_text(),
         "scripts": "\n".join((_PARTS / name).read_text() for name in _SCRIPTS),
-        # "</" would end the element that holds it.
-        "document": json.dumps(document).replace("<", "\\u003c"),
         "wasm": base64.b64encode(runtime.wasm).decode(),
         "runtime": base64.b64encode(runtime.code).decode(),
         "model": base64.b64encode(compressed(done.model)).decode(),

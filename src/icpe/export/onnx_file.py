@@ -1,8 +1,11 @@
 """An explorer as one ONNX file: a step, and in its metadata all else."""
 
+import contextlib
 import dataclasses
 import json
+import logging
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +68,7 @@ def exported(artifact: Artifact, name: str) -> Exported:
     artifact, notes = _in_float32(artifact)
     step = step_of(artifact)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with _quiet():
             proto = to_onnx(
                 plain(step.function, step.shapes),
                 list(step.shapes),
@@ -104,6 +106,20 @@ def _checked(proto: Any, step: Step, family: AbstractTaskFamily) -> bytes:
     model = sealed(proto.SerializeToString(deterministic=True))
     check_same(step, model, histories)
     return model
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what the converter and its libraries have to say to their authors."""
+    logger = logging.getLogger("onnx_ir")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _converter() -> Any:

@@ -160,10 +160,12 @@ def _row(operand, axis: int, size: int, place):
     hot = _marks(operand.shape, axis, jnp.clip(place, 0, length - 1))
     if operand.dtype == bool:
         return jnp.any(hot & operand, axis=axis, keepdims=True)
-    nothing = jnp.zeros((), operand.dtype)
-    return jnp.sum(
-        jnp.where(hot, operand, nothing), axis=axis, keepdims=True, dtype=operand.dtype
-    )
+    # Runtimes add up no smaller whole numbers.
+    small = jnp.issubdtype(operand.dtype, jnp.integer) and operand.dtype.itemsize < 4
+    wide = operand.astype(jnp.int32) if small else operand
+    kept = jnp.where(hot, wide, jnp.zeros((), wide.dtype))
+    found = jnp.sum(kept, axis=axis, keepdims=True, dtype=wide.dtype)
+    return found.astype(operand.dtype)
 
 
 def _scattered(params: dict[str, Any], shape, operand, indices, update):

@@ -1,6 +1,5 @@
 """Which of several settings is best, in units of the difference that matters."""
 
-import math
 from typing import NamedTuple
 
 import equinox as eqx
@@ -16,7 +15,7 @@ from icpe.core.errors import InvalidParameterError
 from icpe.core.family import AbstractTaskFamily, Difficulty, StepResult, parameter
 from icpe.core.history import History
 from icpe.core.spec import TaskSpec
-from icpe.core.units import Reading, Units
+from icpe.core.units import AnyUnits
 from icpe.theory.best_setting import (
     Noises,
     Outcomes,
@@ -178,48 +177,17 @@ class BestOfK(AbstractTaskFamily):
     def exact_belief(self) -> "BestOfKBelief":
         return BestOfKBelief(self)
 
-    def in_units(self, units: Units, number: int | None) -> Reading:
-        """What matters is 1; the noise follows.
-
-        Where the noise is smaller than any that the family has, a larger difference is
-        the unit: whoever leads by `matters` leads by that many noises as well.
-        """
-        fewest, most = self.fewest_settings, self.most_settings
-        if number is None:
-            raise InvalidParameterError(
-                f"names is missing; give a name for each of your settings, {fewest} to "
-                f"{most} of them."
-            )
-        check_between("the number of settings", number, fewest, most)
-        if units.matters is None:
-            raise InvalidParameterError(
-                "matters is missing from units; give the smallest difference that "
-                'matters to you, such as Units("%", noise=1.5, matters=1.0).'
-            )
-        if units.noise is None:
-            return _reading(units, units.matters, number, 0.0)
-        noise = units.noise / units.matters
-        if noise > self.most_noise * (1 + 1e-9):
-            repeats = math.ceil((noise / self.most_noise) ** 2)
-            raise InvalidParameterError(
-                f"noise must be at most {self.most_noise:g} times matters; got noise "
-                f"{units.noise:g} and matters {units.matters:g}: tell the mean of "
-                f"{repeats} repeats as one answer, whose noise is "
-                f"{units.noise / math.sqrt(repeats):.3g}, or let a larger difference "
-                "matter."
-            )
-        scale = min(units.matters, units.noise / self.least_noise)
-        noise = min(max(units.noise / scale, self.least_noise), self.most_noise)
-        return _reading(units, scale, number, noise)
+    def any_units(self) -> AnyUnits:
+        return AnyUnits(
+            self.fewest_settings,
+            self.most_settings,
+            self.least_noise,
+            self.most_noise,
+            GRID,
+        )
 
     def task_difficulty(self) -> Difficulty:
         return Difficulty("noise, in units of what matters", lambda task: task.noise)
-
-
-def _reading(units: Units, scale: float, number: int, noise: float) -> Reading:
-    # On a grid of its own, so that all units of measurement give the same bits.
-    told = round(noise * 2**16) / 2**16
-    return Reading(units, scale, (0.0, float(number), told), number, GRID)
 
 
 class BestOfKState(eqx.Module):

@@ -1,4 +1,4 @@
-// The guard, one answer at a time: the same as in icpe.portable.
+// The guard, one answer at a time: the same as in icpe.portable. Limits have their slack.
 
 const MOST_SURPRISE = 60;
 const LEAST = Math.exp(-MOST_SURPRISE);
@@ -304,14 +304,14 @@ class Watch {
   }
 
   judged(seen, found) {
-    if (found - Math.log(this.number) > this.limits.one + 1e-4) {
+    if (found - Math.log(this.number) > this.limits.one) {
       const numbers = seen.outcome.map((x) => shown(x, 4)).join(", ");
       const asked = nameOf(this.spec.query_names, seen.query);
       return `${numbers} came for query ${asked}, where this family expects `
         + `${this.law.expects(seen, this.spec)}; are the units and the order of answers right?`;
     }
     const all = this.odds.flat();
-    if (logSumExp(all) - Math.log(all.length) > this.limits.together + 1e-4) {
+    if (logSumExp(all) - Math.log(all.length) > this.limits.together) {
       const best = this.odds.map((row) => Math.max(...row));
       const better = this.law.others[best.indexOf(Math.max(...best))];
       return `${this.number} answers together ${better}; are the units, the noise and the `
@@ -319,15 +319,4 @@ class Watch {
     }
     return null;
   }
-}
-
-/** Words and outcomes of a query, where outcomes have names. */
-function labelsOf(spec, query) {
-  const words = spec.query_outcomes || [];
-  if (!words.length || query === null) return spec.outcome_labels;
-  return words[query].map((word, code) => [word, [code]]);
-}
-
-function nameOf(names, index) {
-  return names.length ? names[index] : String(index);
 }

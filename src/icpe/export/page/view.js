@@ -14,37 +14,6 @@ function percent(x) {
   return `${shown(100 * x, x < 0.1 ? 2 : 3)} %`;
 }
 
-/** Unpacks what the page holds, and opens the model. */
-async function openModel() {
-  const packed = async (id) => {
-    const text = atob(element(id).textContent.trim());
-    const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
-  };
-  const [code, wasm, model] = await Promise.all([packed("runtime"), packed("wasm"), packed("model")]);
-  const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-  const ort = await import(address);
-  ort.env.wasm.numThreads = 1;
-  ort.env.wasm.wasmBinary = wasm.buffer;
-  ort.env.logLevel = "error";
-  const runtime = await ort.InferenceSession.create(model, { executionProviders: ["wasm"] });
-  const run = async (inputs) => {
-    const fed = {};
-    for (const name of runtime.inputNames) {
-      const { shape, dtype, data } = inputs[name];
-      fed[name] = new ort.Tensor(dtype, data, shape);
-    }
-    const found = await runtime.run(fed);
-    const outputs = {};
-    for (const [name, tensor] of Object.entries(found)) {
-      outputs[name] = { shape: tensor.dims, dtype: tensor.type, data: tensor.data };
-    }
-    return outputs;
-  };
-  return new Model(JSON.parse(element("document").textContent), run);
-}
-
 class Page {
   constructor(model) {
     this.model = model;
@@ -53,7 +22,8 @@ class Page {
     this.drawing = null;
     this.busy = false;
     this.offerGoals();
-    if (model.document.reveals) this.askBefore();
+    if (model.document.units !== null) this.askUnits();
+    else if (model.document.reveals) this.askBefore();
     if (this.isPicture) {
       this.drawing = new Drawing(this.spec, model.document.noise || 0);
       element("easel").append(this.drawing.view);
@@ -118,6 +88,35 @@ class Page {
     this.before = fields;
   }
 
+  /** The user's own names and units, where the family can be asked in any. */
+  askUnits() {
+    const { fewest, most } = this.model.document.units;
+    const names = make("textarea", "", { id: "names", rows: 4, required: "", spellcheck: "false" });
+    const field = (id, attributes) => make("input", "", { id, ...attributes });
+    const number = { type: "number", step: "any", min: "0", inputmode: "decimal" };
+    const matters = field("matters", { ...number, required: "" });
+    const noise = field("noise", number), unit = field("unit", { type: "text", maxlength: 12 });
+    for (const [label, input] of [
+      [`What can be chosen, ${fewest} to ${most} names, one on each line`, names],
+      ["The smallest difference that matters", matters],
+      ["The noise of one answer, as a standard deviation; empty if not known", noise],
+      ["The unit, such as % or ms, if there is one", unit],
+    ]) {
+      const box = make("div");
+      box.append(make("label", label, { for: input.id }), input);
+      element("before").append(box);
+    }
+    const smaller = field("smaller", { type: "checkbox" });
+    const better = make("label", " The smallest is best, as with times", { for: "smaller", class: "check" });
+    better.prepend(smaller);
+    element("before").append(better);
+    const read = (input) => (input.value === "" ? null : input.valueAsNumber);
+    this.ownUnits = () => ({
+      names: names.value.split("\n").map((name) => name.trim()).filter(Boolean),
+      units: { unit: unit.value.trim(), noise: read(noise), matters: read(matters), smaller_is_better: smaller.checked },
+    });
+  }
+
   isZeroLater(entry) {
     return (this.model.document.reset_entries || []).includes(entry);
   }
@@ -131,7 +130,7 @@ class Page {
   }
 
   async start() {
-    const session = new Session(this.model, this.goal);
+    const session = new Session(this.model, { ...this.goal, ...(this.ownUnits ? this.ownUnits() : {}) });
     const first = this.before ? this.before.read() : null;
     if (this.drawing) this.drawing.finish();
     await session.begin(first);
@@ -169,7 +168,7 @@ class Page {
 
   pressed(event) {
     const labels = this.session ? labelsOf(this.spec, this.session.query) : [];
-    const typing = ["INPUT", "SELECT"].includes(document.activeElement.tagName);
+    const typing = ["INPUT", "SELECT", "TEXTAREA"].includes(document.activeElement.tagName);
     if (!this.session || this.session.stopped || typing || event.ctrlKey || event.metaKey || event.altKey) return;
     const number = Number(event.key) - 1;
     if (labels.length && number >= 0 && number < labels.length) {
@@ -179,7 +178,7 @@ class Page {
   }
 
   show() {
-    const { session, spec } = this;
+    const { session } = this, { spec } = session;
     const answers = element("answers");
     answers.replaceChildren();
     answers.className = "";
@@ -190,12 +189,14 @@ class Page {
       element("note").textContent = `After ${count} ${count === 1 ? "query" : "queries"}, since ${session.sentence}.`;
     } else {
       const name = nameOf(spec.query_names, session.query);
-      element("question").textContent = this.isPicture
-        ? `Show the patch at ${name}.` : spec.question.replaceAll("{query}", name);
+      element("question").textContent = this.isPicture ? `Show the patch at ${name}.`
+        : session.reading ? `Try ${name}: what is the outcome${this.inUnit}?`
+          : spec.question.replaceAll("{query}", name);
       element("note").textContent = this.isPicture
         ? "Click the framed patch, or press Enter. Any other patch is taken as well, but was not asked for."
         : "";
       if (labelsOf(spec, session.query).length) this.offerWords(answers);
+      else if (this.model.document.cells !== null) this.offerCells(answers, this.model.document.cells);
       else if (!this.isPicture) this.offerNumbers(answers);
     }
     if (this.picture) this.picture.show();
@@ -205,8 +206,13 @@ class Page {
     this.focus();
   }
 
+  get inUnit() {
+    const { unit } = this.session.reading.units;
+    return unit ? ` in ${unit}` : "";
+  }
+
   focus() {
-    const first = element("answers").querySelector("input, button");
+    const first = element("answers").querySelector("input, select, button");
     if (this.session.stopped) element("question").focus();
     else if (this.picture) this.picture.focus();
     else if (first) first.focus({ preventScroll: true });
@@ -222,9 +228,35 @@ class Page {
     });
   }
 
+  /** A word or a number for each feature of a table that the query reveals. */
+  offerCells(answers, cells) {
+    const form = make("form"), { query } = this.session;
+    const inputs = cells.groups[query].map((feature, i) => {
+      const levels = cells.levels[feature], id = `outcome-${i}`;
+      const input = levels.length ? make("select", "", { id })
+        : make("input", "", { id, type: "number", step: "any", inputmode: "decimal" });
+      if (levels.length) {
+        input.append(make("option", "not known", { value: "" }),
+          ...levels.map((level) => make("option", level, { value: level })));
+      }
+      const box = make("div"), hint = levels.length ? "" : "; empty if not known";
+      box.append(make("label", `${cells.features[feature]}${hint}`, { for: id }), input);
+      form.append(box);
+      return input;
+    });
+    form.append(make("button", "Tell", { type: "submit", class: "primary" }));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const values = inputs.map((input) => input.value);
+      this.guarded(() => this.tell(query, readCells(cells, query, values)));
+    });
+    answers.append(form);
+  }
+
   offerNumbers(answers) {
     const form = make("form");
-    const fields = numberFields(this.spec, "outcome", (entry) => !this.isZeroLater(entry));
+    const isOne = this.session.reading !== null;
+    const fields = numberFields(this.spec, "outcome", (entry) => (isOne ? entry === 0 : !this.isZeroLater(entry)));
     form.append(...fields.nodes);
     const ended = make("input", "", { type: "checkbox", id: "ended" });
     if (this.spec.may_end !== false) {
@@ -235,35 +267,46 @@ class Page {
     form.append(make("button", "Tell", { type: "submit", class: "primary" }));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.guarded(() => this.tell(this.session.query, fields.read(), ended.checked));
+      const told = isOne ? fields.read()[0] : fields.read();
+      this.guarded(() => this.tell(this.session.query, told, ended.checked));
     });
     answers.append(form);
   }
 
   showPosterior() {
     const { posterior, recommendation } = this.session;
+    const { spec } = this.session;
     let order = posterior.map((_, i) => i);
     if (order.length > MOST_SHOWN) {
       order = order.sort((a, b) => posterior[b] - posterior[a]).slice(0, MOST_SHOWN).sort((a, b) => a - b);
     }
-    element("posterior").replaceChildren(...order.map((i) => {
+    const left = posterior.length - order.length;
+    const rest = 1 - order.reduce((sum, i) => sum + posterior[i], 0);
+    const rows = order.map((i) => {
       const row = make("li", "", i === recommendation ? { class: "best" } : {});
       const bar = make("span", "", { class: "bar", "aria-hidden": "true" });
       const fill = make("i");
       fill.style.width = `${100 * posterior[i]}%`;
       bar.append(fill);
-      row.append(make("span", nameOf(this.spec.hypothesis_names, i)), bar,
+      row.append(make("span", nameOf(spec.hypothesis_names, i)), bar,
         make("span", `${(100 * posterior[i]).toFixed(1)} %`, { class: "share" }));
       return row;
-    }));
+    });
+    if (left) {
+      const share = (100 * Math.max(rest, 0)).toFixed(1);
+      rows.push(make("li", `and ${left} less probable, together ${share} %`, { class: "others" }));
+    }
+    element("posterior").replaceChildren(...rows);
   }
 
   showHistory() {
-    const { history } = this.session;
+    const { history, spec } = this.session;
     const none = [make("li", "none yet")];
     element("history").replaceChildren(...(history.length ? history.map((answer) => {
-      const name = nameOf(this.spec.query_names, answer.query);
-      const words = `${name}: ${this.described(answer.outcome, answer.query)}`;
+      const name = nameOf(spec.query_names, answer.query);
+      const said = answer.told === null ? this.described(answer.outcome, answer.query)
+        : `${shown(answer.told)} ${this.session.reading.units.unit}`.trim();
+      const words = `${name}: ${said}`;
       return make("li", answer.asked ? words : `${words} (not asked for)`,
         answer.asked ? {} : { class: "unasked" });
     }) : none));
@@ -274,6 +317,8 @@ class Page {
     const label = labelsOf(this.spec, query).find(([, value]) =>
       value.every((x, i) => Math.fround(x) === values[i]));
     if (label) return label[0];
+    const { cells } = this.model.document;
+    if (cells !== null) return wordedCells(cells, query, values);
     if (this.spec.outcome_shape.length) {
       const mean = values.reduce((a, b) => a + b, 0) / values.length;
       return `${mean.toFixed(2)} on average`;
@@ -291,7 +336,8 @@ class Page {
     if (certificate !== null) {
       return `Wrong with probability at most ${shown(certificate.error_prob)} on average over `
         + "problems of this family, if answers come as the explorer asks for them. It is no "
-        + "promise about each single problem.";
+        + "promise about each single problem"
+        + (this.isPicture ? ", nor about drawings, which are no pictures of the family." : ".");
     }
     const { error_prob, budget } = this.session ? this.session.request : this.goal;
     if (budget !== null) return "A budget of queries promises no accuracy.";

@@ -233,7 +233,7 @@ def _start_of(form: Form, family: AbstractTaskFamily) -> dict[str, Any]:
 
 def takes_units(family: AbstractTaskFamily) -> bool:
     """Whether a family reads outcomes in any units."""
-    return type(family).in_units is not AbstractTaskFamily.in_units
+    return family.any_units() is not None
 
 
 def _first_line(family: Any) -> str:

@@ -1,0 +1,161 @@
+// What people tell: read as icpe.portable reads it, and refused in the same words.
+
+/** A value as Python writes it. */
+function written(value) {
+  if (typeof value === "string") return `'${value}'`;
+  if (typeof value === "number") {
+    if (Number.isNaN(value)) return "nan";
+    if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+    return String(value);
+  }
+  if (value === null || value === undefined) return "None";
+  const all = Array.from(value);
+  return all.length === 1 ? written(all[0]) : `[${all.map(written).join(", ")}]`;
+}
+
+function listed(names, most = 12) {
+  const some = names.slice(0, most).join(", ");
+  return names.length > most ? `${some} and ${names.length - most} more` : some;
+}
+
+function nameOf(names, index) {
+  return names.length ? names[index] : String(index);
+}
+
+/** Words and outcomes of a query, where outcomes have names. */
+function labelsOf(spec, query) {
+  const words = spec.query_outcomes || [];
+  if (!words.length || query === null) return spec.outcome_labels;
+  return words[query].map((word, code) => [word, [code]]);
+}
+
+function checkQuery(query, spec, allowed) {
+  const names = spec.query_names;
+  if (!Number.isInteger(query) || query < 0 || query >= spec.num_queries) {
+    const wanted = `a whole number from 0 to ${spec.num_queries - 1}`
+      + (names.length ? `, or a name: ${listed(names)}` : "");
+    throw new Error(`query must be ${wanted}; got ${written(query)}.`);
+  }
+  if (!allowed[query]) {
+    const left = allowed.flatMap((it, i) => (it ? [nameOf(names, i)] : []));
+    throw new Error(`query ${nameOf(names, query)} is not allowed now; those allowed are ${listed(left)}.`);
+  }
+}
+
+function readNumbers(name, told, spec) {
+  const size = spec.outcome_size;
+  const wanted = size === 1 ? "one number" : `${size} numbers`;
+  const all = Array.isArray(told) || ArrayBuffer.isView(told) ? Array.from(told) : [told];
+  if (all.some((x) => typeof x !== "number")) {
+    throw new Error(`${name} must be ${wanted}; got ${written(told)}.`);
+  }
+  if (all.length !== size) {
+    throw new Error(`${name} must be ${wanted}; got an array of shape (${all.length},).`);
+  }
+  const outcome = Float32Array.from(all);
+  if (!outcome.every(Number.isFinite)) throw new Error(`${name} must be finite; got ${written(told)}.`);
+  return outcome;
+}
+
+function readOutcome(told, spec, query) {
+  const outcome = readNumbers("outcome", told, spec);
+  const labels = labelsOf(spec, query);
+  const fits = ([, value]) => value.every((x, i) => Math.fround(x) === outcome[i]);
+  if (!labels.length || labels.some(fits)) return outcome;
+  const named = labels.map(([word, value]) => {
+    const numbers = value.map((x) => shown(x)).join(", ");
+    const all = value.length === 1 ? numbers : `[${numbers}]`;
+    return all === word ? word : `${all} (${word})`;
+  });
+  const whose = (spec.query_outcomes || []).length ? `${nameOf(spec.query_names, query)}: ` : "";
+  throw new Error(`${whose}outcome must be ${named.join(" or ")}; got ${written(told)}.`);
+}
+
+const MISSING = -1e30;
+
+/** The outcome of values of the features of a query, in their order; empty: not known. */
+function readCells(cells, query, values) {
+  const numbers = cells.groups[query].map((feature, i) => {
+    const value = values[i];
+    if (value === null || value === "") return MISSING;
+    const levels = cells.levels[feature];
+    if (levels.length) return 1 + levels.indexOf(value);
+    if (!(Math.abs(Number(value)) < -MISSING)) {
+      throw new Error(`${cells.features[feature]} must be a number, or empty if it is not known; `
+        + `got ${written(value)}.`);
+    }
+    return Number(value);
+  });
+  return [...numbers, ...new Array(cells.size - numbers.length).fill(0)];
+}
+
+/** An outcome of a query as it would be answered. */
+function wordedCells(cells, query, outcome) {
+  const members = cells.groups[query];
+  const words = members.map((feature, i) => {
+    const level = cells.levels[feature][Math.round(outcome[i]) - 1];
+    return outcome[i] <= MISSING / 2 ? "not known" : level || shown(outcome[i]);
+  });
+  if (members.length === 1) return words[0];
+  return members.map((feature, i) => `${cells.features[feature]} ${words[i]}`).join(", ");
+}
+
+/** The spec with the user's names for its queries, and for what they are about. */
+function withNames(spec, names) {
+  const good = names.every((name) => name.trim()) && new Set(names).size === names.length;
+  if (!good || names.length < 2 || names.length > spec.num_queries) {
+    throw new Error(`names must be 2 to ${spec.num_queries} different names, one for each setting; `
+      + `got [${names.map((name) => `'${name}'`).join(", ")}].`);
+  }
+  const others = spec.query_names.slice(names.length).map((name) =>
+    (names.includes(name) ? `(${name})` : name));
+  const every = [...names, ...others];
+  return { ...spec, query_names: every, hypothesis_names: every };
+}
+
+/** How numbers in the user's units become outcomes: relative, in units of what matters. */
+class Reading {
+  constructor(known, units, number) {
+    for (const name of ["noise", "matters"]) {
+      const value = units[name];
+      if (value !== null && !(value > 0 && value < Infinity)) {
+        throw new Error(`${name} must be a positive finite number; got ${written(value)}.`);
+      }
+    }
+    if (!(number >= known.fewest && number <= known.most)) {
+      throw new Error(`the number of settings must be between ${known.fewest} and ${known.most}; got ${number}.`);
+    }
+    if (units.matters === null) {
+      throw new Error("matters is missing from units; give the smallest difference that matters "
+        + 'to you, such as Units("%", noise=1.5, matters=1.0).');
+    }
+    Object.assign(this, { units, number, grid: known.grid, scale: units.matters });
+    let noise = 0;
+    if (units.noise !== null) {
+      this.checkNoise(known, units);
+      this.scale = Math.min(units.matters, units.noise / known.least_noise);
+      noise = Math.min(Math.max(units.noise / this.scale, known.least_noise), known.most_noise);
+    }
+    this.first_outcome = [0, number, Math.round(noise * 65536) / 65536];
+  }
+
+  checkNoise(known, { noise, matters }) {
+    if (noise / matters <= known.most_noise * (1 + 1e-9)) return;
+    const repeats = Math.ceil((noise / matters / known.most_noise) ** 2);
+    throw new Error(`noise must be at most ${shown(known.most_noise)} times matters; got noise `
+      + `${shown(noise)} and matters ${shown(matters)}: tell the mean of ${repeats} repeats as one `
+      + `answer, whose noise is ${shown(noise / Math.sqrt(repeats), 3)}, or let a larger difference matter.`);
+  }
+
+  /** The family's outcome of what was told, beside what was told first. */
+  outcome(told, first) {
+    if (typeof told !== "number" || !Number.isFinite(told)) {
+      const unit = this.units.unit ? ` in ${this.units.unit}` : "";
+      throw new Error(`outcome must be one finite number${unit}; got ${written(told)}.`);
+    }
+    const more = first === null ? 0 : told - first;
+    const away = this.units.smaller_is_better ? -more : more;
+    const steps = Math.floor((away / this.scale) * this.grid + 0.5 + 1e-5);
+    return [steps / this.grid, ...this.first_outcome.slice(1).fill(0)];
+  }
+}

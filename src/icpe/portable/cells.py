@@ -1,0 +1,133 @@
+"""Reads answers about the features of a table: numbers, words, or nothing at all."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from icpe.portable.errors import InvalidOutcomeError, suggesting
+from icpe.portable.reading import listed, position
+
+MISSING = -1e30
+"""The outcome of a feature whose value is not known; no measurement is that small."""
+OTHER = "(other)"
+"""The level of all values of a column that are rare, or that were never seen."""
+_NOTHING = ("", "missing", "unknown", "na", "n/a", "nan", "none", "?")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """Reads what is measured of a case, in the words and units of its table.
+
+    Attributes:
+        features: the names of the features.
+        levels: the words that each feature can be, none for a number; level i is the
+            number i + 1.
+        groups: the features that each query reveals.
+        size: numbers in an outcome.
+    """
+
+    features: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]
+    groups: tuple[tuple[int, ...], ...]
+    size: int
+
+    def read(self, query: int, answer: Any) -> tuple[float, ...]:
+        """One value, or a value for each feature of a group, by name or in order.
+
+        An array of the family's own numbers, such as the outcome in the history of a
+        session, is taken as it is.
+        """
+        if isinstance(answer, np.ndarray) and answer.shape == (self.size,):
+            return tuple(map(float, answer))
+        members = self.groups[query]
+        given = self._apart([self.features[it] for it in members], answer)
+        values = [self._value(*pair) for pair in zip(members, given, strict=True)]
+        return (*values, *(0.0,) * (self.size - len(values)))
+
+    def expected(self, feature: int) -> str:
+        """What a feature can be, in a few words."""
+        levels = self.levels[feature]
+        return f"one of {listed(levels)}" if levels else "a number"
+
+    def _apart(self, names: list[str], answer: Any) -> list[Any]:
+        """The values of the features of a query, in their order."""
+        if isinstance(answer, Mapping):
+            for name in answer:
+                if name not in names:
+                    complaint = f"There is no {name!r} to be told here"
+                    listing = f"tell {', '.join(names)}."
+                    raise InvalidOutcomeError(
+                        suggesting(complaint, str(name), names, listing)
+                    )
+            return [answer.get(name) for name in names]
+        several = isinstance(answer, Sequence | np.ndarray)
+        if len(names) == 1:
+            alone = several and not isinstance(answer, str) and len(answer) == 1
+            return [answer[0]] if alone else [answer]
+        if isinstance(answer, str):
+            answer = [part.strip() for part in answer.split(",")]
+        try:
+            given = list(answer)
+        except TypeError:
+            given = [answer]
+        if len(given) != len(names):
+            raise InvalidOutcomeError(
+                f"Please give {len(names)} values, for {', '.join(names)}; got "
+                f"{answer!r}."
+            )
+        return given
+
+    def _value(self, feature: int, value: Any) -> float:
+        if is_missing(value):
+            return MISSING
+        if self.levels[feature]:
+            return 1.0 + self._level(feature, value)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.inf
+        if not abs(number) < -MISSING:
+            raise InvalidOutcomeError(
+                f"{self.features[feature]} must be a number, or empty if it is not "
+                f"known; got {value!r}."
+            )
+        return number
+
+    def _level(self, feature: int, value: Any) -> int:
+        levels, word = self.levels[feature], as_word(value)
+        place = position(word, levels)
+        if place >= 0 or OTHER in levels:
+            return place if place >= 0 else levels.index(OTHER)
+        raise InvalidOutcomeError(
+            suggesting(
+                f"{self.features[feature]} cannot be {value!r}",
+                word,
+                levels,
+                f"it must be {self.expected(feature)}.",
+            )
+        )
+
+
+def is_missing(value: Any) -> bool:
+    """Whether an answer says that the value is not known."""
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return value.strip().lower() in _NOTHING
+    try:
+        return bool(np.isnan(value))
+    except (TypeError, ValueError):
+        # pandas.NA and its like are equal to nothing, not even to themselves
+        return type(value).__name__ in ("NAType", "NaTType")
+
+
+def as_word(value: Any) -> str:
+    """How a value of a column of words is written: 1.0 as 1, all else as it is."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value).strip()
