@@ -205,10 +205,16 @@ def _marks(shape: tuple[int, ...], axis: int, place):
 
 
 def _selected(params: dict[str, Any], shape, which, *cases):
-    """Runtimes choose between numbers alone."""
-    if cases[0].dtype != jnp.bool or len(cases) != 2:
+    """Runtimes choose between numbers of the usual kinds alone."""
+    dtype = cases[0].dtype
+    if len(cases) != 2 or dtype in (jnp.float32, jnp.float64, jnp.int32, jnp.int64):
         return None
-    return (which & cases[1]) | (~which & cases[0])
+    if dtype == jnp.bool:
+        return (which & cases[1]) | (~which & cases[0])
+    if not jnp.issubdtype(dtype, jnp.integer):
+        return None
+    no, yes = (case.astype(jnp.int32) for case in cases)
+    return lax.select_n(which, no, yes).astype(dtype)
 
 
 def _tail(params: dict[str, Any], shape, x):
