@@ -78,6 +78,7 @@ def measure(name: str, episodes: int, only_time: bool = False) -> dict[str, Any]
         "same": same,
         "queries": steps,
         "posterior_apart": worst,
+        "compared": "at every step",
         "bytes": size,
         **found,
     }
@@ -158,7 +159,8 @@ def table(data: dict[str, Any]) -> str:
         lines.append(
             f"| `{row['name']}` | {row['episodes']} | {row['queries']} | "
             f"{row['same'] / row['episodes']:.1%} | {row['bytes'] / 1e6:.1f} | "
-            f"{row['posterior_apart']:.1e} | {row['milliseconds_median']:.2f} | "
+            f"{row['posterior_apart']:.1e} {row.get('compared', 'at the end')} | "
+            f"{row['milliseconds_median']:.2f} | "
             f"{row['milliseconds_processor']:.2f} |"
         )
     return "\n".join(lines)

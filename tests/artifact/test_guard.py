@@ -1,0 +1,40 @@
+"""When a score is above its limit, and when it is rounding."""
+
+import math
+
+import numpy as np
+import pytest
+
+from icpe.artifact.guard import ROUNDING, Extremes, Guard, Limits
+from icpe.artifact.outcome_law import SymbolLaw
+from icpe.export.describe import packed
+from icpe.families import BinarySearch
+from icpe.portable.guard import Guard as PortableGuard
+from icpe.portable.guard import Watch as PortableWatch
+
+SPEC = BinarySearch(size=2).spec
+SYMBOLS = np.array([[-1.0], [0.0], [1.0]], np.float32)
+CHANCES = np.array([[0.5, 0.4, 0.1], [0.5, 0.4, 0.1]], np.float32)
+LAW = SymbolLaw(SYMBOLS, np.broadcast_to(CHANCES, (2, 2, 3)).copy())
+SCORE = -math.log(float(np.float32(0.1)))
+BELIEF = np.array([0.5, 0.5], np.float32)
+
+
+@pytest.mark.parametrize("below, alarms", [(0.0, False), (1e-5, False), (1e-2, True)])
+def test_the_rarest_outcome_may_be_the_limit_itself(below, alarms):
+    limits = Limits(SCORE - below, 50.0)
+    guard = Guard(LAW, limits, {})
+    watch = guard.start(SPEC).after(BELIEF, 0, np.array([1.0]))
+    assert (watch.alarm is not None) == alarms
+    one, together = np.array([SCORE]), np.array([0.0])
+    assert Extremes(one, together).exceeds(limits).tolist() == [alarms]
+    arrays = {name: packed(array) for name, array in LAW.arrays().items()}
+    slack = limits.with_slack
+    written = {"one": slack.one, "together": slack.together}
+    portable = PortableWatch(PortableGuard(written, arrays), SPEC)
+    again = portable.after(BELIEF, 0, np.array([1.0], np.float32))
+    assert again.alarm == watch.alarm
+
+
+def test_the_slack_is_half_of_the_digits_of_a_belief():
+    assert pytest.approx(2.0**-23) == ROUNDING**2
