@@ -1,5 +1,6 @@
 """When a score is above its limit, and when it is rounding."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -9,6 +10,7 @@ from icpe.artifact.guard import ROUNDING, Extremes, Guard, Limits
 from icpe.artifact.outcome_law import SymbolLaw
 from icpe.export.describe import packed
 from icpe.families import BinarySearch
+from icpe.portable import Spec
 from icpe.portable.guard import Guard as PortableGuard
 from icpe.portable.guard import Watch as PortableWatch
 
@@ -30,8 +32,10 @@ def test_the_rarest_outcome_may_be_the_limit_itself(below, alarms):
     assert Extremes(one, together).exceeds(limits).tolist() == [alarms]
     arrays = {name: packed(array) for name, array in LAW.arrays().items()}
     slack = limits.with_slack
+    fields = dataclasses.fields(Spec)
+    shown = Spec(**{field.name: getattr(SPEC, field.name) for field in fields})
     written = {"one": slack.one, "together": slack.together}
-    portable = PortableWatch(PortableGuard(written, arrays), SPEC)
+    portable = PortableWatch(PortableGuard(written, arrays), shown)
     again = portable.after(BELIEF, 0, np.array([1.0], np.float32))
     assert again.alarm == watch.alarm
 
