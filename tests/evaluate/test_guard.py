@@ -19,7 +19,7 @@ from icpe.evaluate.guard import (
 )
 from icpe.families import BinarySearch, GaussianBandit
 from icpe.learn.config import TrainConfig
-from icpe.learn.fit import device_mesh
+from icpe.learn.layout import device_mesh
 from icpe.learn.learner import UniversalLearner
 from icpe.learn.survey import survey
 from icpe.theory.intervals import clopper_pearson_lower

@@ -9,7 +9,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.learn.fit import device_mesh, placed, run_chunk
+from icpe.learn.layout import device_mesh, placed, run_chunk
 from icpe.learn.learner import UniversalLearner
 from icpe.learn.survey import survey
 from support.toy_tasks import Lockers, TwoDoors

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import tyro
 
+from icpe.cli.options import Together
+
 _DEFAULT_EPISODES = 4096
 
 
@@ -36,6 +38,9 @@ class Args:
     """Seed of the episodes; the one from before if left out."""
     json: bool = False
     """Print the table as one line of JSON."""
+    together: tyro.conf.OmitArgPrefixes[Together] = dataclasses.field(
+        default_factory=Together
+    )
 
 
 EXAMPLES = (
@@ -46,14 +51,22 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Measures and writes back."""
+    from icpe.cli.processes import together
+
+    with together(args.together):
+        return _run(args)
+
+
+def _run(args: Args) -> int:
     from icpe.cli.artifact_files import changeable_file, check_readable
     from icpe.cli.card import print_card
     from icpe.cli.options import check_seed
+    from icpe.cli.processes import written_by_the_first
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json
     from icpe.core.checks import check_num_episodes
+    from icpe.core.distributed import leads
     from icpe.core.files import check_writable
-    from icpe.core.locks import locked
 
     if args.seed is not None:
         check_seed(args.seed)
@@ -61,11 +74,13 @@ def run(args: Args) -> int:
         check_num_episodes("--episodes", args.episodes)
     path = changeable_file(args.file)
     check_readable(path)
-    check_writable(path)
+    if leads():
+        check_writable(path)
     keep_compiled_programs()
-    with locked(path, "icpe calibrate"):
+    with written_by_the_first(path, "icpe calibrate"):
         artifact = _measured(args, path)
-        artifact.save(path)
+        if leads():
+            artifact.save(path)
     assert artifact.table is not None
     if args.json:
         table = artifact.table if args.promise == "average" else artifact.beliefs

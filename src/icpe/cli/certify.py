@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from icpe.cli.options import Where
+from icpe.cli.options import Together, Where
 
 _NOT_CERTIFIED = 1
 _NUM_WORST = 5
@@ -59,6 +59,9 @@ class Args:
     json: bool = False
     """Print one line of JSON."""
     where: tyro.conf.OmitArgPrefixes[Where] = dataclasses.field(default_factory=Where)
+    together: tyro.conf.OmitArgPrefixes[Together] = dataclasses.field(
+        default_factory=Together
+    )
 
 
 EXAMPLES = (
@@ -69,12 +72,20 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Certifies and writes back, or verifies."""
+    from icpe.cli.processes import together
+
+    with together(args.together, args.where.engine):
+        return _run(args)
+
+
+def _run(args: Args) -> int:
     from icpe.cli.artifact_files import changeable_file, check_readable, readable_file
     from icpe.cli.engines import spread
     from icpe.cli.options import check_seed
+    from icpe.cli.processes import written_by_the_first
     from icpe.cli.runtime import keep_compiled_programs
+    from icpe.core.distributed import leads
     from icpe.core.files import check_writable
-    from icpe.core.locks import locked
 
     if args.seed is not None:
         check_seed(args.seed)
@@ -89,14 +100,23 @@ def run(args: Args) -> int:
         with spread(args.where.engine, args.where.address):
             return _verify(args, artifact)
     path = changeable_file(args.file)
-    check_writable(path)
+    if leads():
+        check_writable(path)
     # The number of the attempt follows from what the file has, so nobody else may
     # add to it before this one is written.
     engine = spread(args.where.engine, args.where.address)
-    with locked(path, "icpe certify"), engine:
+    with written_by_the_first(path, "icpe certify"), engine:
         artifact = Artifact.load(path)
         keep_compiled_programs()
         return _certify(args, artifact, path)
+
+
+def _save(artifact, path) -> None:
+    """Writes it, in the first of several processes."""
+    from icpe.core.distributed import leads
+
+    if leads():
+        artifact.save(path)
 
 
 def _check_request(args: Args) -> None:
@@ -120,7 +140,7 @@ def _certify(args: Args, artifact, path) -> int:
     groups = _groups_of(args.groups)
     if promise == "belief" and artifact.belief_table is None:
         artifact = _recalibrated(artifact)
-        artifact.save(path)  # with its table, whatever comes of the tests
+        _save(artifact, path)  # with its table, whatever comes of the tests
     certificate = certify(
         artifact,
         promise=promise,
@@ -134,7 +154,7 @@ def _certify(args: Args, artifact, path) -> int:
     )
     kept = artifact.with_certificate(certificate)
     if kept is not artifact:
-        kept.save(path)
+        _save(kept, path)
     if args.json:
         print_json(certificate.to_dict())
     else:

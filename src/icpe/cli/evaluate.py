@@ -12,6 +12,7 @@ from icpe.cli.options import (
     Seed,
     Settings,
     Source,
+    Together,
     Where,
     check_seed,
 )
@@ -54,6 +55,9 @@ class Args:
     json: bool = False
     """Print one line of JSON: an object, or a list if there are several explorers."""
     where: tyro.conf.OmitArgPrefixes[Where] = dataclasses.field(default_factory=Where)
+    together: tyro.conf.OmitArgPrefixes[Together] = dataclasses.field(
+        default_factory=Together
+    )
     settings: Settings = dataclasses.field(default_factory=dict)
 
 
@@ -65,13 +69,21 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Measures and prints."""
+    from icpe.cli.processes import together
+
+    check_seed(args.seed)
+    check_num_episodes("--episodes", args.episodes)
+    with together(args.together, args.where.engine):
+        return _run(args)
+
+
+def _run(args: Args) -> int:
     from icpe.cli.engines import spread
     from icpe.cli.explorers import check_words, resolve
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json, progress_meter
+    from icpe.core.distributed import leads
 
-    check_seed(args.seed)
-    check_num_episodes("--episodes", args.episodes)
     check_words(args.explorers, args.family, args.settings, args.source)
     args.goal.request()
     if args.plot is not None:
@@ -94,7 +106,8 @@ def run(args: Args) -> int:
         )
     if args.plot is not None:
         curves = _curves(args, cast, reports)
-        save_figure(comparison_figure(reports, curves), args.plot)
+        if leads():
+            save_figure(comparison_figure(reports, curves), args.plot)
     if args.json:
         records = [report.to_dict() for report in reports]
         print_json(records[0] if len(records) == 1 else records)

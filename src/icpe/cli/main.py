@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with signals.watching():
         prepare_streams()
         status = _main(sys.argv[1:])
-        if signals.was_interrupted():
+        if signals.ends_at_once():
             signals.leave(status)
     return status
 

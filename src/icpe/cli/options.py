@@ -43,6 +43,20 @@ class Where:
 
 
 @dataclasses.dataclass(frozen=True)
+class Together:
+    """Several processes, on one machine or on many, that run this command together."""
+
+    coordinator: Annotated[str | None, _optional("HOST:PORT")] = None
+    """Where the processes meet: host of process 0, and a port that is free there."""
+    num_processes: Annotated[int | None, _optional("N")] = None
+    """With --coordinator: how many processes there are."""
+    process_id: Annotated[int | None, _optional("I")] = None
+    """With --coordinator: which this one is, from 0; that one writes and prints."""
+    join_seconds: Annotated[float, tyro.conf.arg(metavar="S")] = 120.0
+    """With --coordinator: how long to wait for the other processes."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Source:
     """Data of the user's own that make a family, in place of its name."""
 

@@ -18,7 +18,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from icpe.core.progress import AbstractProgress, LineProgress
+from icpe.core.distributed import leads
+from icpe.core.progress import AbstractProgress, LineProgress, NoProgress
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEIGHTS = "·▁▂▃▄▅▆▇█"
@@ -116,7 +117,12 @@ def skyline(belief: Any, width: int) -> str:
 
 
 def progress_meter() -> AbstractProgress:
-    """A moving bar if standard error is a terminal, plain lines otherwise."""
+    """A moving bar if standard error is a terminal, plain lines otherwise.
+
+    Silent in a process that helps another one.
+    """
+    if not leads():
+        return NoProgress()
     if sys.stderr.isatty():
         return _BarProgress()
     return LineProgress(_say, _SECONDS_BETWEEN_LINES)

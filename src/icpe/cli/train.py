@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from icpe.cli import catalog
-from icpe.cli.options import Seed, Settings, Source, check_seed
+from icpe.cli.options import Seed, Settings, Source, Together, check_seed
 from icpe.cli.values import convert, described_type
 from icpe.core.errors import (
     CheckpointError,
@@ -85,6 +85,9 @@ class Args:
     """Episodes for each row of the operating table, or for the one request."""
     no_rule: bool = False
     """Do not measure what training gains over the best rule with an exact belief."""
+    together: tyro.conf.OmitArgPrefixes[Together] = dataclasses.field(
+        default_factory=Together
+    )
     seed: Seed = 0
     """Seed of the training."""
     settings: Settings = dataclasses.field(default_factory=dict)
@@ -99,14 +102,15 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Trains, measures, saves."""
+    from icpe.cli.processes import together, written_by_the_first
     from icpe.core import signals
-    from icpe.core.locks import locked
     from icpe.core.training_paths import checkpoint_path
 
     _check_request(args)
     checkpoint = checkpoint_path(args.out)
     with (
-        locked(args.out, "icpe train"),
+        together(args.together),
+        written_by_the_first(args.out, "icpe train"),
         signals.saying_farewell(lambda: _farewell(checkpoint)),
     ):
         return _run(args, checkpoint)
@@ -116,14 +120,17 @@ def _check_request(args: Args) -> None:
     """Complains about what can be seen before anything is loaded."""
     from icpe.cli.artifact_files import check_out, check_readable, readable_file
     from icpe.cli.families import check_family
+    from icpe.cli.processes import processes_of
     from icpe.core.checks import check_at_least, check_num_episodes
     from icpe.core.figure_paths import check_figure_path
     from icpe.core.goals import Request
 
     check_seed(args.seed)
+    processes_of(args.together)
     check_num_episodes("--calibration-episodes", args.calibration_episodes)
     check_at_least("checkpoint_seconds", args.checkpoint_seconds, 0.0)
-    check_out(args.out, overwrite=True)  # its folder is there
+    if not args.together.process_id:  # the first one writes, and its folder is there
+        check_out(args.out, overwrite=True)
     check_family(args.family, args.settings, args.source)
     settings = catalog.learner_settings(args.learner)
     _read_settings(
@@ -141,10 +148,12 @@ def _check_request(args: Args) -> None:
 def _run(args: Args, checkpoint: Path) -> int:
     """The same, where nobody else writes the file."""
     from icpe.cli.artifact_files import check_out, readable_file
+    from icpe.core.distributed import leads
 
-    # A training that is resumed was allowed to write there when it began.
-    check_out(args.out, overwrite=args.overwrite or args.resume)
-    _check_checkpoint(args, checkpoint)
+    if leads():
+        # A training that is resumed was allowed to write there when it began.
+        check_out(args.out, overwrite=args.overwrite or args.resume)
+        _check_checkpoint(args, checkpoint)
     from icpe.artifact.artifact import Artifact
     from icpe.cli.card import print_card
     from icpe.cli.families import build_family
@@ -174,7 +183,9 @@ def _run(args: Args, checkpoint: Path) -> int:
         check_plot_path(args.plot)
     keep_compiled_programs()
     config = build_config(args, family, earlier)
-    if args.learner == "paper":
+    if not leads():
+        pass
+    elif args.learner == "paper":
         _say_what_for(config)
     else:
         _say_what_to_expect(family, config)
@@ -201,6 +212,8 @@ def _run(args: Args, checkpoint: Path) -> int:
         return signals.exit_status() if interrupted else 0
     if not args.no_rule and args.learner != "paper":
         artifact = _with_gain(artifact, args)
+    if not leads():
+        return 0
     _save(artifact, args, checkpoint)
     print_card(output(), artifact.document(), str(args.out))
     if args.plot is not None:
@@ -345,7 +358,10 @@ def _check_checkpoint(args: Args, checkpoint: Path) -> None:
 
 
 def _explain_how_to_resume(what: str, checkpoint: Path) -> None:
-    print(f"icpe: {_how_to_resume(what, checkpoint)}", file=sys.stderr)
+    from icpe.core.distributed import leads
+
+    if leads():
+        print(f"icpe: {_how_to_resume(what, checkpoint)}", file=sys.stderr)
 
 
 def _how_to_resume(what: str, checkpoint: Path) -> str:

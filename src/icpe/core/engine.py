@@ -51,8 +51,8 @@ _chosen: contextvars.ContextVar[AbstractEngine | None] = contextvars.ContextVar(
 
 
 @contextlib.contextmanager
-def spread_over(engine: AbstractEngine) -> Iterator[None]:
-    """Lets everything that plays many episodes do so with this engine."""
+def spread_over(engine: AbstractEngine | None) -> Iterator[None]:
+    """Lets everything that plays many episodes do so with this engine; None: here."""
     token = _chosen.set(engine)
     try:
         yield

@@ -37,7 +37,7 @@ def fingerprint(family: AbstractTaskFamily) -> str:
     # The legacy generator of numpy is frozen, so these scores never change.
     scores = np.random.RandomState(0).random_sample((*shape, spec.num_queries))
     arrays, static = eqx.partition(family.with_data(), eqx.is_array)
-    with jax.default_device(jax.devices("cpu")[0]):
+    with jax.default_device(jax.local_devices(backend="cpu")[0]):
         keys = jr.split(jr.key(0), (shape[0], shape[1] + 2))
         scores = jnp.asarray(scores, jnp.float32)
         episodes = _episodes(static, _law_of(family), arrays, keys, scores)

@@ -38,6 +38,7 @@ class _Watch:
     numbers: tuple[int, ...] = ()
     received: int | None = None
     raised = False
+    at_once = False
     requests: "PendingStops | None" = None
     farewell: Callable[[], str] = staticmethod(lambda: "Interrupted.")
 
@@ -48,6 +49,16 @@ _watch = _Watch()
 def exit_status() -> int:
     """What a process that was interrupted exits with: 130, 143 or 129."""
     return 128 + (_watch.received or signal.SIGINT)
+
+
+def end_at_once() -> None:
+    """The process is not to wait for other processes on its way out."""
+    _watch.at_once = True
+
+
+def ends_at_once() -> bool:
+    """Whether the process is to `leave` as soon as all is said."""
+    return _watch.raised or _watch.at_once
 
 
 def was_interrupted() -> bool:
@@ -77,6 +88,7 @@ def watching() -> Iterator[None]:
     handlers = {it: signal.getsignal(it) for it in _ENDING}
     numbers = tuple(it for it in _ENDING if handlers[it] is not signal.SIG_IGN)
     _watch.numbers, _watch.received, _watch.raised = numbers, None, False
+    _watch.at_once = False
     threading.Thread(target=_see_to_the_end, args=(reader,), daemon=True).start()
     wakeup = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     for number in numbers:

@@ -12,6 +12,7 @@ from icpe.artifact.operating_table import OperatingRow, OperatingTable
 from icpe.artifact.saved_rule import SavedRule
 from icpe.core.arrays import PRNGKey
 from icpe.core.checks import check_num_episodes
+from icpe.core.engine import LocalEngine, chosen_engine, in_order
 from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.core.request import OperatingPoint, Regime
@@ -73,8 +74,8 @@ def calibrate(
     measure = _Measurement(artifact, points[0][0], episodes, seed)
     rows = []
     try:
-        for point, price in points:
-            rows.append(measure(point, price))
+        for row in in_order(chosen_engine() or LocalEngine(), measure, points):
+            rows.append(row)
             progress.advance(1)
     finally:
         progress.finish()
@@ -138,24 +139,25 @@ def calibration_key(seed: int) -> PRNGKey:
 
 
 class _Measurement:
-    """Measures one row after the other on the same episodes, by one program."""
+    """Measures rows on the same episodes, by one program; on any machine."""
 
     def __init__(
         self, artifact: Artifact, like: OperatingPoint, episodes: int, seed: int
     ):
         self._explorer, self._family = artifact.explorer, artifact.family
         self._episodes = episodes
-        self._key = calibration_key(seed)
+        self._seed = seed
         self._chunk_size = default_chunk_size(self._explorer, self._family, like)
 
-    def __call__(self, point: OperatingPoint, price: float | None) -> OperatingRow:
+    def __call__(self, asked: tuple[OperatingPoint, float | None]) -> OperatingRow:
+        point, price = asked
         horizon = self._family.spec.horizon
         chunks = rollout_chunks(
             self._explorer,
             self._family,
             point,
             self._episodes,
-            key=self._key,
+            key=calibration_key(self._seed),
             chunk_size=self._chunk_size,
         )
         first, *others = [Tally.of(chunk.ending, horizon) for chunk in chunks]

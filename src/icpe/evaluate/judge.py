@@ -1,12 +1,14 @@
 """A quick look at an explorer in training: a few prices, the same fresh episodes."""
 
 import dataclasses
+import functools as ft
 
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
 from icpe.core.arrays import PRNGKey
+from icpe.core.engine import LocalEngine, chosen_engine, in_order
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.programs import jit_program
@@ -69,10 +71,26 @@ def judge(
     *,
     key: PRNGKey,
 ) -> Judgment:
-    """Plays the same fresh episodes at every price."""
-    found = _play(explorer, family.with_data(), jnp.asarray(prices), episodes, key)
-    rows = np.asarray(found, float)
+    """Plays the same fresh episodes at every price.
+
+    An engine that was chosen gets one price at a time; here, all are one program.
+    """
+    engine = chosen_engine()
+    asked = [prices] if engine is None else [(price,) for price in prices]
+    given = (explorer, family.with_data(), jr.key_data(key))
+    play = ft.partial(_rows, given, episodes)
+    found = in_order(LocalEngine() if engine is None else engine, play, asked)
+    rows = np.concatenate(list(found), axis=1)
     return Judgment(prices, *(tuple(row.tolist()) for row in rows))
+
+
+def _rows(given: tuple, episodes: int, prices: tuple[float, ...]) -> np.ndarray:
+    """What is judged, by price; it may be played on another machine."""
+    explorer, family, key_data = given
+    key = jr.wrap_key_data(key_data)
+    return np.asarray(
+        _play(explorer, family, jnp.asarray(prices), episodes, key), float
+    )
 
 
 @jit_program

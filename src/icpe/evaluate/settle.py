@@ -6,11 +6,14 @@ must save that the tables do not prefer, depends on how well the tables fit and 
 long training was; so both are measured, on fresh episodes.
 """
 
+import functools as ft
+
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
 from icpe.core.arrays import PRNGKey
+from icpe.core.engine import LocalEngine, chosen_engine, in_order
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint, Regime
@@ -48,16 +51,23 @@ def settle(
     losses = _log_losses(nets, family, jnp.asarray(prices), read, read_key)
     tables = tables.with_correction(CORRECTIONS[int(np.argmin(losses))])
 
-    def judged(caution: float) -> Judgment:
-        tried = nets.with_predictions(tables.with_caution(caution))
-        explorer = NeuralExplorer(tried.for_play())
-        at = tuple(map(float, prices))
-        return judge(explorer, family, at, episodes, key=play_key)
-
-    first, *others = (judged(caution) for caution in CAUTIONS)
+    nets, at = nets.with_predictions(tables), tuple(map(float, prices))
+    judged = ft.partial(_judged, (nets, family, jr.key_data(play_key)), at, episodes)
+    engine = chosen_engine() or LocalEngine()
+    first, *others = in_order(engine, judged, CAUTIONS)
     saved = [0.0, *(other.saves(first) for other in others)]
     best = CAUTIONS[int(np.argmax(saved))]
     return nets.with_predictions(tables.with_caution(best))
+
+
+def _judged(
+    given: tuple, prices: tuple[float, ...], episodes: int, caution: float
+) -> Judgment:
+    """With some caution; it may be played on another machine."""
+    nets, family, key_data = given
+    tried = nets.with_predictions(nets.predictions.with_caution(caution))
+    explorer, key = NeuralExplorer(tried.for_play()), jr.wrap_key_data(key_data)
+    return judge(explorer, family, prices, episodes, key=key)
 
 
 @jit_program

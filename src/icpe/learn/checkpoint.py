@@ -35,7 +35,7 @@ def save_checkpoint(
     `seeds` are those of trainings side by side.
     """
     document = {
-        **_identity(family, config, seeds),
+        **identity(family, config, seeds),
         "iteration": int(state.iteration),
         "seconds": seconds,
         "light": light,
@@ -75,11 +75,11 @@ def load_checkpoint(
     try:
         stored = read_stored(path)
         document = _checked(stored)
-        for field, expected in _identity(family, config, seeds).items():
+        for field, expected in identity(family, config, seeds).items():
             if document[field] != expected:
                 raise CheckpointError(
                     f"{path} belongs to another training: "
-                    f"{_difference(field, document[field], expected)}; "
+                    f"{difference(field, document[field], expected)}; "
                     "use the same settings, or another --out."
                 )
         if document["light"]:
@@ -102,9 +102,10 @@ def load_checkpoint(
         ) from error
 
 
-def _identity(
+def identity(
     family: AbstractTaskFamily, config: AnyConfig, seeds: tuple[int, ...]
 ) -> dict[str, Any]:
+    """What tells one training from another."""
     values: dict[str, Any] = {
         "kind": _KIND,
         "family": {"name": family_name(family), **parameters(family)},
@@ -129,11 +130,12 @@ def _checked(stored: Stored) -> dict[str, Any]:
     return document
 
 
-def _difference(field: str, found: Any, expected: Any) -> str:
+def difference(field: str, found: Any, expected: Any) -> str:
+    """The first field by which two records differ, in words."""
     if isinstance(found, dict) and isinstance(expected, dict):
         for name in expected:
             if found.get(name) != expected[name]:
-                return _difference(name, found.get(name), expected[name])
+                return difference(name, found.get(name), expected[name])
     if isinstance(found, dict | list):
         found = shown(found)
     return f"{field} is {found} there and {expected} here"

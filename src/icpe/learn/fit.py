@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import functools as ft
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,10 +13,8 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax import lax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from icpe.core.arrays import PyTree
+from icpe.core import distributed
 from icpe.core.checks import check_at_least
 from icpe.core.errors import InvalidParameterError, TrainingDivergedError
 from icpe.core.family import AbstractTaskFamily
@@ -27,8 +24,19 @@ from icpe.core.programs import jit_program
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.core.signals import PendingStops
 from icpe.explorers.neural.networks import ExplorerNets
+from icpe.learn.agreement import check_agreement, seeds_of
 from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.config import TrainConfig
+from icpe.learn.layout import (
+    device_mesh,
+    from_first,
+    gathered,
+    here,
+    placed,
+    replicated,
+    run_chunk,
+    with_array,
+)
 from icpe.learn.learner import LearnerState, UniversalLearner
 from icpe.learn.learners import (
     AnyConfig,
@@ -173,12 +181,19 @@ def fit_learner(
         SimulatorError: a simulator on the host raised; the last checkpoint stands.
     """
     options = options or FitOptions()
+    kept = options.checkpoint
+    if not distributed.is_first():  # the first one writes for all
+        options = dataclasses.replace(options, checkpoint=None, metrics=None)
+        progress = None
     output = options.checkpoint or options.metrics
     with contextlib.ExitStack() as stack:
         if output is not None:
             stack.enter_context(locked(output, "a training"))
+        stack.enter_context(distributed.saying_if_lost(lambda: _how_to_go_on(kept)))
+        stack.enter_context(distributed.noticing_losses())
         try:
             with explained():
+                check_agreement(learner, resume=options.resume)
                 return _fit_learner(learner, options, start_from, judge, progress)
         except SimulatorError as error:
             raise _broken_off(error, options) from error
@@ -194,6 +209,7 @@ def _fit_learner(
     progress = progress or NoProgress()
     config = learner.config
     state, earlier = _first_state(learner, options, start_from)
+    on_all = replicated(learner, learner) if distributed.count() > 1 else learner
     log = None
     if options.metrics is not None:
         log = MetricsLog(options.metrics, resume_at=int(state.iteration))
@@ -206,7 +222,7 @@ def _fit_learner(
         with PendingStops() as interrupts:
             while (done := int(state.iteration)) < finish:
                 size = min(config.log_every, finish - done)
-                state, metrics = run_chunk(learner, state, size)
+                state, metrics = run_chunk(on_all, state, size)
                 done += size
                 values = _values(metrics)
                 interrupts.ready = True  # there is something to keep
@@ -218,20 +234,23 @@ def _fit_learner(
                     verdict = judge(at, _shipped(learner, state))
                 verdict = verdict or Verdict()
                 if verdict.value is not None:
-                    state = _with_value(state, verdict.value)
+                    state = _with_value(learner, state, verdict.value)
                 if log is not None:
                     judged = {"judged": verdict.record} if verdict.record else {}
                     log.write(done, {**values, "seconds": clock.seconds, **judged})
                 progress.note(verdict.note or _summary(values))
                 progress.advance(size)
                 if verdict.finish is not None and verdict.finish != finish:
-                    state, finish = _with_finish(state, verdict.finish)
+                    finish = verdict.finish
+                    state = _with_finish(learner, state, finish)
                     progress.start("training", finish)
                     progress.advance(done)
                 ended = verdict.reason or ended
-                stopped = interrupts.reason or clock.limit_reason
+                stopped, is_due = _agreed(
+                    interrupts.reason or clock.limit_reason, clock.checkpoint_is_due()
+                )
                 is_last = done >= finish or verdict.is_enough
-                if stopped or is_last or clock.checkpoint_is_due():
+                if stopped or is_last or is_due:
                     _save(state, learner, options, clock.seconds)
                 if stopped or is_last:
                     break
@@ -257,23 +276,16 @@ def _judged(state: AnyState) -> tuple[float, ...]:
     return tuple(values[np.isfinite(values)].tolist())
 
 
-def _with_value(state: AnyState, value: float) -> AnyState:
+def _with_value(learner: AnyLearner, state: AnyState, value: float) -> AnyState:
     """One more value; the oldest go where there are too many."""
     assert isinstance(state, LearnerState)
     values = np.append(np.asarray(state.judged)[1:], np.float32(value))
-    return _with_array(state, "judged", values)
+    return with_array(learner, state, "judged", values)
 
 
-def _with_array(state: LearnerState, name: str, value: Any) -> LearnerState:
-    """Of the same dtype and placement, so that no program is compiled again."""
-    old = getattr(state, name)
-    placed = jax.device_put(jnp.asarray(value, old.dtype), old.sharding)
-    return dataclasses.replace(state, **{name: placed})
-
-
-def _with_finish(state: AnyState, finish: int) -> tuple[AnyState, int]:
+def _with_finish(learner: AnyLearner, state: AnyState, finish: int) -> AnyState:
     assert isinstance(state, LearnerState)
-    return _with_array(state, "finish", finish), finish
+    return with_array(learner, state, "finish", finish)
 
 
 def fit_side_by_side(
@@ -317,20 +329,8 @@ def fit_side_by_side(
     return [dataclasses.replace(result, nets=nets) for nets in each]
 
 
-def device_mesh(config: AnyConfig) -> Mesh:
-    """All devices in a row, over which episodes are sharded."""
-    devices = np.asarray(jax.devices())
-    for name in ("batch_size", "minibatch_size"):
-        if getattr(config, name) % len(devices):
-            raise InvalidParameterError(
-                f"{name} must be a multiple of the number of devices {len(devices)}; "
-                f"got {getattr(config, name)}."
-            )
-    return Mesh(devices, ("episodes",))
-
-
 def _shipped(learner: AnyLearner, state: AnyState) -> AnyNets:
-    return cast(Any, learner).explorer(state).nets
+    return here(cast(Any, learner).explorer(state).nets)
 
 
 def _first_state(
@@ -345,7 +345,7 @@ def _first_state(
     nets = jax.tree.map(jnp.copy, nets)
     init = jit_program(cast(Any, learner).init)  # its networks are those given
     state, seconds = init(key=key, nets=nets), 0.0
-    if options.resume:
+    if options.resume and distributed.is_first():
         if options.checkpoint is None:
             raise InvalidParameterError("resume needs a checkpoint; none was given.")
         found = load_checkpoint(
@@ -353,52 +353,12 @@ def _first_state(
             state,
             learner.family,
             learner.config,
-            seeds=_seeds(learner),
+            seeds=seeds_of(learner),
         )
         state, seconds = found.state, found.seconds
+    if options.resume:
+        state, seconds = from_first(state), distributed.share(seconds)
     return placed(learner, state), seconds
-
-
-def placed(learner: AnyLearner, state: AnyState) -> AnyState:
-    """The state, replicated over the devices as every chunk leaves it."""
-    arrays, static = eqx.partition(state, eqx.is_array)
-    return eqx.combine(jax.device_put(arrays, _everywhere(learner)), static)
-
-
-def _everywhere(learner: AnyLearner) -> NamedSharding:
-    """The sharding of the state before and after every chunk: replicated."""
-    assert learner.mesh is not None
-    return NamedSharding(learner.mesh, PartitionSpec())
-
-
-def run_chunk(
-    learner: AnyLearner, state: AnyState, size: int
-) -> tuple[AnyState, AnyMetrics]:
-    """`size` iterations, of one program for all sizes; metrics are averaged over them.
-
-    Donates `state`.
-    """
-    return _run_chunk(learner, state, jnp.asarray(size, jnp.int32))
-
-
-@ft.partial(jit_program, donate="all-except-first")
-def _run_chunk(learner, state, size) -> tuple[AnyState, AnyMetrics]:
-    arrays, static = eqx.partition(state, eqx.is_array)
-
-    def iterate(arrays) -> tuple[PyTree, AnyMetrics]:
-        state, metrics = learner.step(eqx.combine(arrays, static))
-        return eqx.filter(state, eqx.is_array), metrics
-
-    def accumulate(_, carry):
-        arrays, total = carry
-        arrays, metrics = iterate(arrays)
-        return arrays, jax.tree.map(jnp.add, total, metrics)
-
-    fields = dataclasses.fields(learner.metrics_type)
-    nothing = learner.metrics_type(*(jnp.zeros(()) for _ in fields))
-    arrays, total = lax.fori_loop(0, size, accumulate, (arrays, nothing))
-    arrays = lax.with_sharding_constraint(arrays, _everywhere(learner))
-    return eqx.combine(arrays, static), jax.tree.map(lambda sum: sum / size, total)
 
 
 def _values(metrics: AnyMetrics) -> dict[str, float]:
@@ -415,6 +375,8 @@ def _summary(values: dict[str, float]) -> str:
 def _save(
     state: AnyState, learner: AnyLearner, options: FitOptions, seconds: float
 ) -> None:
+    if not options.light_checkpoint:
+        state = gathered(learner, state)
     if options.checkpoint is not None:
         save_checkpoint(
             options.checkpoint,
@@ -423,13 +385,27 @@ def _save(
             learner.config,
             seconds=seconds,
             light=options.light_checkpoint,
-            seeds=_seeds(learner),
+            seeds=seeds_of(learner),
         )
 
 
-def _seeds(learner: AnyLearner) -> tuple[int, ...]:
-    """Those that are trained side by side."""
-    return learner.seeds if isinstance(learner, SideBySide) else ()
+def _agreed(stopped: str | None, is_due: bool) -> tuple[str | None, bool]:
+    """What all processes do: stop if one is to, and save when the first one's is due.
+
+    Their clocks differ, and signals reach them one by one.
+    """
+    found = distributed.exchange((stopped, is_due))
+    reasons = [reason for reason, _ in found if reason is not None]
+    return (min(reasons) if reasons else None), found[0][1]
+
+
+def _how_to_go_on(checkpoint: Path | None) -> str:
+    if checkpoint is None or (distributed.is_first() and not checkpoint.exists()):
+        return "there is no checkpoint yet, so start all of them again."
+    kept = f"the last checkpoint is {checkpoint}"
+    if not distributed.is_first():
+        kept = f"the last checkpoint, if there is one, is {checkpoint} of process 0"
+    return f"{kept}: start all of them again with resume, in any number."
 
 
 def _broken_off(error: SimulatorError, options: FitOptions) -> SimulatorError:

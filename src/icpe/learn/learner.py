@@ -19,14 +19,15 @@ from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.behavior import BehaviorExplorer, draw_points, ignore_stop_probability
 from icpe.learn.config import TrainConfig
+from icpe.learn.crew import Crew
 from icpe.learn.replay import Experience, Replay
 from icpe.learn.shape import net_config, price_range, tables_of, trust_of
+from icpe.learn.spread_replay import SpreadReplay
 from icpe.learn.steps import (
     adam,
     gradient_step,
     parameters,
     polyak,
-    shard,
     step_size,
 )
 from icpe.learn.survey import Survey
@@ -59,7 +60,7 @@ class LearnerState(eqx.Module):
     averaged: ExplorerNets
     predictions: Predictions | None
     optimizer: PyTree
-    replay: Replay
+    replay: Replay | SpreadReplay
     iteration: Int[Array, ""]
     finish: Int[Array, ""]
     judged: Float[Array, "judgments"]
@@ -89,6 +90,11 @@ class UniversalLearner(eqx.Module):
     mesh: Mesh | None = eqx.field(static=True, default=None)
 
     metrics_type: ClassVar[type] = Metrics
+
+    @property
+    def crew(self) -> Crew:
+        """The devices that share the episodes, each of which runs `step`."""
+        return Crew.of(self.mesh)
 
     def init(self, *, key: PRNGKey, nets: ExplorerNets | None = None) -> LearnerState:
         """A fresh state, with new networks or with given ones to fine-tune."""
@@ -166,24 +172,23 @@ class UniversalLearner(eqx.Module):
             ignore_stop_probability(config, iteration),
             _HIGH_RANK_SHARE if nets.predictions is not None else 0.0,
         )
-        keys, points = shard(
-            (jr.split(episode_key, config.batch_size), points), self.mesh
-        )
+        keys = jr.split(episode_key, config.batch_size)
+        keys, points = self.crew.part((keys, points))
         transcript = rollout(explorer, self.family, points, keys=keys, full_length=True)
         ending = transcript.ending
-        played = {
-            "accuracy": jnp.mean(ending.correct),
-            "mean_queries": jnp.mean(ending.num_queries),
-        }
+        played = self.crew.means(
+            {"accuracy": ending.correct, "mean_queries": ending.num_queries}
+        )
         return Experience.of(transcript, points, self.family.spec.num_queries), played
 
-    def _replay(self, replay: Replay, tables, size, carry, num_steps: int, keys):
+    def _replay(
+        self, replay: Replay | SpreadReplay, tables, size, carry, num_steps: int, keys
+    ):
         """Gradient steps on the first `num_steps` of remembered episodes."""
 
         def update(carry, key):
             nets, averaged, optimizer = carry
-            batch = replay.sample(self.config.minibatch_size, key=key)
-            batch = shard(batch.crop(num_steps), self.mesh)
+            batch = replay.sample(self.config.minibatch_size, num_steps, key=key)
             return self.learn(nets, averaged, tables, optimizer, batch, size)
 
         return lax.scan(update, carry, keys)
@@ -213,17 +218,20 @@ class UniversalLearner(eqx.Module):
                 jax.vmap(make_targets)(fixed, target, minibatch, luck=luck),
                 jax.vmap(gain_of_made)(fixed, minibatch),
                 jax.vmap(error_weights)(fixed, target.stop_value, minibatch),
+                self.crew,
             )
             inference = jax.vmap(inference_loss)(online.log_posterior, minibatch)
             query = jax.vmap(query_loss)(online, targets, target.stop_value, minibatch)
+            weights = (jnp.sum(inference.weight), jnp.sum(query.weight))
+            of_all = self.crew.total(weights)
             losses = {
-                "inference_loss": _mean(inference),
-                "query_loss": _mean(query),
+                "inference_loss": _share(inference, of_all[0]),
+                "query_loss": _share(query, of_all[1]),
             }
             return losses["inference_loss"] + losses["query_loss"], losses
 
         nets, optimizer, losses = gradient_step(
-            self._optimizer, optimizer, nets, loss, size
+            self._optimizer, optimizer, nets, loss, size, self.crew
         )
         averaged = polyak(nets, averaged, self.config.target_rate)
         return (nets, averaged, optimizer), losses
@@ -248,5 +256,6 @@ class UniversalLearner(eqx.Module):
         return step_size(self.config, state.iteration * each, state.finish * each, rise)
 
 
-def _mean(losses) -> Float[Array, ""]:
-    return jnp.sum(losses.total) / jnp.maximum(jnp.sum(losses.weight), 1.0)
+def _share(losses, weight: Scalar) -> Float[Array, ""]:
+    """What these episodes add to the mean over all, which have this weight."""
+    return jnp.sum(losses.total) / jnp.maximum(weight, 1.0)

@@ -125,11 +125,17 @@ class Replay(eqx.Module):
         )
         return Replay(episodes, self.added + size)
 
-    def sample(self, size: int, *, key: PRNGKey) -> Experience:
-        """Uniform draws with replacement from what has been added."""
+    def sample(
+        self, size: int, num_steps: int | None = None, *, key: PRNGKey
+    ) -> Experience:
+        """Uniform draws with replacement from what has been added.
+
+        With a number of steps, only so many of the first ones of each.
+        """
         filled = jnp.minimum(self.added, self.capacity)
         index = jr.randint(key, (size,), 0, filled)
-        return jax.tree.map(lambda ring: ring[index], self.episodes)
+        found = jax.tree.map(lambda ring: ring[index], self.episodes)
+        return found if num_steps is None else found.crop(num_steps)
 
 
 def _integer_type(num_queries: int):

@@ -17,6 +17,7 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
+from icpe.learn.crew import Crew
 from icpe.learn.learner import LearnerState, Metrics, UniversalLearner
 
 
@@ -46,6 +47,11 @@ class SideBySide(eqx.Module):
     def mesh(self) -> Mesh | None:
         """The devices over which episodes are laid out."""
         return self.learner.mesh
+
+    @property
+    def crew(self) -> Crew:
+        """The devices that share the episodes, each of which runs `step`."""
+        return self.learner.crew
 
     def init(self, *, key: PRNGKey, nets: ExplorerNets | None = None) -> LearnerState:
         """The fresh states of the seeds, each as if it were alone; `key` is not used.

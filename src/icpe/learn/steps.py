@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import PyTree, Scalar
 from icpe.learn.config import CommonConfig
+from icpe.learn.crew import ALONE, Crew
 
 _LOWEST_SHARE = 0.02
 
@@ -56,6 +57,7 @@ def gradient_step(
     nets: PyTree,
     loss: Callable[[Any], tuple[Any, dict[str, Array]]],
     size: Scalar,
+    crew: Crew = ALONE,
 ) -> tuple[PyTree, PyTree, dict[str, Float[Array, ""]]]:
     """Moves a stacked pair of networks down the gradient of a loss.
 
@@ -65,15 +67,17 @@ def gradient_step(
         optimizer: of one network.
         state: its states, stacked.
         nets: the networks.
-        loss: of the networks; also gives what is to be reported.
+        loss: of the networks, or a device's part of it; also gives what is to be
+            reported.
         size: of the step.
+        crew: the devices whose parts add up to the loss.
 
     Returns:
         The networks, the states of the optimizer, and what is to be reported with the
         norm of the whole gradient.
     """
     gradient, reported = eqx.filter_grad(loss, has_aux=True)(nets)
-    gradient = parameters(gradient)
+    gradient, reported = crew.total((parameters(gradient), reported))
     updates, state = jax.vmap(optimizer.update)(gradient, state)
     reported = {**reported, "grad_norm": jnp.linalg.norm(gradient)}
     return _add(nets, -size * jnp.asarray(updates)), state, reported

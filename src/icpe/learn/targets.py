@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.networks import Estimates, Told
+from icpe.learn.crew import ALONE, Crew
 from icpe.learn.replay import Experience
 from icpe.nets.predictions import INFORMATION
 
@@ -177,19 +178,26 @@ def luck_of_answers(
 
 
 def without_luck(
-    targets: Targets, expected: Float[Array, "..."], weight: Float[Array, "..."]
+    targets: Targets,
+    expected: Float[Array, "..."],
+    weight: Float[Array, "..."],
+    crew: Crew = ALONE,
 ) -> Float[Array, "..."]:
     """Targets less the multiple of their luck that leaves the least noise.
 
     Args:
-        targets: of all episodes of a batch.
+        targets: of all episodes of a batch, or of a device's part of it.
         expected: the present estimates of them.
         weight: of each step.
+        crew: the devices that have the whole batch.
     """
     if targets.luck is None:
         return targets.gain
     noise, luck = targets.gain - expected, targets.luck
-    share = jnp.sum(weight * noise * luck) / (jnp.sum(weight * luck * luck) + 1e-12)
+    along, squares = crew.total(
+        (jnp.sum(weight * noise * luck), jnp.sum(weight * luck * luck))
+    )
+    share = along / (squares + 1e-12)
     return targets.gain - jnp.clip(share, 0.0, 3.0) * luck
 
 

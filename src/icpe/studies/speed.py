@@ -17,7 +17,7 @@ from icpe.core.checks import check_at_least
 from icpe.deploy.session import Session
 from icpe.families.gaussian_bandit import GaussianBandit
 from icpe.learn.config import TrainConfig
-from icpe.learn.fit import device_mesh, placed, run_chunk
+from icpe.learn.layout import device_mesh, placed, run_chunk
 from icpe.learn.learner import LearnerState, UniversalLearner
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.learner import PaperLearner
@@ -192,7 +192,9 @@ def _learner(workload: Workload) -> UniversalLearner:
     )
     family = _family(workload)
     found = survey(family, machine_here())
-    return UniversalLearner(family, config, found, device_mesh(config))
+    return UniversalLearner(
+        family, config, found, device_mesh(config, jax.devices()[:1])
+    )
 
 
 def _paper_learner(workload: Workload) -> PaperLearner:
