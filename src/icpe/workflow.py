@@ -11,6 +11,7 @@ import numpy as np
 
 from icpe.artifact import Artifact, provenance
 from icpe.artifact.saved_rule import SavedRule
+from icpe.core import distributed
 from icpe.core.conformance import check_family
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
@@ -91,7 +92,8 @@ def train(
         TrainingDivergedError: a loss became NaN or infinite.
         CheckpointError: the checkpoint to resume from is damaged or another one's.
     """
-    check_family(family, beliefs=not _is_shipped(family))
+    if distributed.is_first():
+        check_family(family, beliefs=not _is_shipped(family))
     nets, earlier = None, {}
     if isinstance(config, PaperConfig) and start_from is not None:
         raise UnsupportedError(

@@ -18,7 +18,7 @@ from support.one_of_several import CONFIG
 
 pytestmark = pytest.mark.slow
 
-WAIT = 300
+WAIT = 600
 """Seconds after which a test gives up."""
 
 

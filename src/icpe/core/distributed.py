@@ -6,6 +6,7 @@ others found, and so comes to the same decisions. They find each other through
 nobody has joined, everything here is as cheap as not being there.
 """
 
+import atexit
 import contextlib
 import ctypes
 import dataclasses
@@ -153,6 +154,7 @@ def joined(processes: Processes | None) -> Iterator[None]:
             yield
     except BaseException:
         signals.end_at_once()
+        atexit.register(signals.leave, 1)  # where no program sees to that
         raise
     finally:
         _Others.leads = True
@@ -199,16 +201,15 @@ def share(value: Any) -> Any:
     import numpy as np
     from jax.experimental.multihost_utils import broadcast_one_to_all
 
-    payload = np.frombuffer(pickle.dumps(value), np.uint8) if is_first() else None
-    size = 0 if payload is None else len(payload)
-    number = int(broadcast_one_to_all(np.asarray(-(-size // _BLOCK), np.int32)))
+    payload = np.frombuffer(pickle.dumps(value) if is_first() else b"", np.uint8)
+    block = min(_BLOCK, max(_SMALLEST, 1 << (len(payload) - 1).bit_length()))
+    shape = np.asarray([-(-len(payload) // block), block], np.int32)
+    number, block = map(int, broadcast_one_to_all(shape))
     blocks = []
-    for first in range(0, number * _BLOCK, _BLOCK):
-        block = np.zeros(_BLOCK, np.uint8)
-        if payload is not None:
-            part = payload[first : first + _BLOCK]
-            block[: len(part)] = part
-        blocks.append(np.asarray(broadcast_one_to_all(block)))
+    for first in range(0, number * block, block):
+        part = payload[first : first + block]
+        whole = np.pad(part, (0, block - len(part)))
+        blocks.append(np.asarray(broadcast_one_to_all(whole)))
     return pickle.loads(np.concatenate(blocks).tobytes())
 
 

@@ -1,16 +1,11 @@
 """Processes that train together must all train the same thing."""
 
-import dataclasses
 from typing import Any
 
-import equinox as eqx
-
 from icpe.artifact import provenance
-from icpe.artifact.trees import hash_arrays
 from icpe.core import distributed
 from icpe.core.errors import InvalidParameterError
 from icpe.learn.checkpoint import difference, identity
-from icpe.learn.learner import UniversalLearner
 from icpe.learn.learners import AnyLearner
 from icpe.learn.side_by_side import SideBySide
 
@@ -19,7 +14,7 @@ def check_agreement(learner: AnyLearner, *, resume: bool) -> None:
     """Raises one sentence unless all processes have the same training in mind.
 
     Raises:
-        InvalidParameterError: one has another family, configuration or survey.
+        InvalidParameterError: one has another family or configuration.
     """
     if distributed.count() == 1:
         return
@@ -33,7 +28,7 @@ def check_agreement(learner: AnyLearner, *, resume: bool) -> None:
                 raise InvalidParameterError(
                     f"Process {process} is not to train what process 0 trains: {told} "
                     f"in process {process}; give all the same command but for the "
-                    "process id, on machines of one kind."
+                    "process id."
                 )
 
 
@@ -43,12 +38,7 @@ def seeds_of(learner: AnyLearner) -> tuple[int, ...]:
 
 
 def _in_mind(learner: AnyLearner, resume: bool) -> dict[str, Any]:
-    alone = learner.learner if isinstance(learner, SideBySide) else learner
     record = identity(learner.family, learner.config, seeds_of(learner))
     versions = provenance()
     record |= {"resume": resume, "icpe": versions["icpe"], "jax": versions["jax"]}
-    if isinstance(alone, UniversalLearner):
-        found = alone.survey
-        record["survey"] = hash_arrays(eqx.filter(found, eqx.is_array))
-        record["pilot"] = repr(found.pilot and dataclasses.astuple(found.pilot))
     return record

@@ -20,7 +20,6 @@ from icpe.core.errors import InvalidParameterError, TrainingDivergedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.host import SimulatorError, explained
 from icpe.core.locks import locked
-from icpe.core.programs import jit_program
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.core.signals import PendingStops
 from icpe.explorers.neural.networks import ExplorerNets
@@ -29,6 +28,7 @@ from icpe.learn.checkpoint import load_checkpoint, save_checkpoint
 from icpe.learn.config import TrainConfig
 from icpe.learn.layout import (
     device_mesh,
+    first_made,
     from_first,
     gathered,
     here,
@@ -343,8 +343,8 @@ def _first_state(
         nets = transfer(nets, learner.new_networks(key=key))
     # A copy, since the first chunk donates what it is given.
     nets = jax.tree.map(jnp.copy, nets)
-    init = jit_program(cast(Any, learner).init)  # its networks are those given
-    state, seconds = init(key=key, nets=nets), 0.0
+    # Its networks are those given.
+    state, seconds = first_made(cast(Any, learner).init, key=key, nets=nets), 0.0
     if options.resume and distributed.is_first():
         if options.checkpoint is None:
             raise InvalidParameterError("resume needs a checkpoint; none was given.")
@@ -356,9 +356,7 @@ def _first_state(
             seeds=seeds_of(learner),
         )
         state, seconds = found.state, found.seconds
-    if options.resume:
-        state, seconds = from_first(state), distributed.share(seconds)
-    return placed(learner, state), seconds
+    return placed(learner, from_first(state)), distributed.share(seconds)
 
 
 def _values(metrics: AnyMetrics) -> dict[str, float]:

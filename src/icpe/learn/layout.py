@@ -6,7 +6,7 @@ devices may belong to several processes, on several machines.
 
 import dataclasses
 import functools as ft
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -106,19 +106,31 @@ def with_array(learner: AnyLearner, state: Tree, name: str, value: Any) -> Tree:
     return dataclasses.replace(state, **{name: new})  # pyright: ignore
 
 
+def first_made(make: Callable[..., AnyState], **given: Any) -> AnyState:
+    """A state, of which processes that are not the first need the shapes alone."""
+    if distributed.is_first():
+        return jit_program(make)(**given)
+    return eqx.filter_eval_shape(make, **given)
+
+
 def from_first(state: AnyState) -> AnyState:
-    """The state of the first process, which alone has read it."""
+    """The state of the first process, on all."""
     if distributed.count() == 1:
         return state
-    arrays, static = eqx.partition(state, eqx.is_array)
+    first = distributed.is_first()
+    arrays, static = eqx.partition(state, _is_array_or_shape)
     leaves, structure = jax.tree.flatten(arrays)
     keys = [jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in leaves]
-    own = [np.asarray(_plain(leaf)) for leaf in leaves] if distributed.is_first() else 0
+    own = [np.asarray(_plain(leaf)) for leaf in leaves] if first else None
     found = [
-        jr.wrap_key_data(jnp.asarray(leaf)) if is_key else leaf
+        jr.wrap_key_data(jnp.asarray(leaf)) if is_key else jnp.asarray(leaf)
         for leaf, is_key in zip(distributed.share(own), keys, strict=True)
     ]
     return eqx.combine(jax.tree.unflatten(structure, found), static)
+
+
+def _is_array_or_shape(leaf: Any) -> bool:
+    return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
 
 
 def run_chunk(

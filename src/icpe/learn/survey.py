@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
+from icpe.core import distributed
 from icpe.core.arrays import PRNGKey
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
@@ -97,12 +98,17 @@ _RECENT: dict[tuple, Survey] = {}
 def survey(
     family: AbstractTaskFamily, machine: str = "cpu", *, seed: int = 0
 ) -> Survey:
-    """Simulates a family and fits tables of what its classes predict."""
+    """Simulates a family and fits tables of what its classes predict.
+
+    Of several processes the first one does so, and tells the others.
+    """
     key = (fingerprint(family), machine, seed)
     if key not in _RECENT:
         while len(_RECENT) >= _MOST_RECENT:
             del _RECENT[next(iter(_RECENT))]
-        _RECENT[key] = _survey(family, machine, seed)
+        first = distributed.is_first()
+        found = _survey(family, machine, seed) if first else None
+        _RECENT[key] = distributed.share(found)
     return _RECENT[key]
 
 
