@@ -82,10 +82,10 @@ class Stopwatch:
 
         return call
 
-    def heard(self, event: str, seconds: float, **_: Any) -> None:
+    def heard(self, event: str, duration_secs: float, **_: Any) -> None:
         """Notes what jax says of a compilation, by the clock."""
         if event.startswith("/jax/core/compile"):
-            self.compiling[self._open[-1]] += seconds
+            self.compiling[self._open[-1]] += duration_secs
 
 
 def measure_here(words: list[str]) -> dict:

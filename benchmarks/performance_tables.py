@@ -120,12 +120,57 @@ def service_table(record: dict, _: dict) -> str:
     )
 
 
+def processes_table(record: dict, _: dict) -> str:
+    """CPU time of an iteration, and what the model says of it."""
+    rows = [
+        ("processes", "CPU time of each, an iteration", "model"),
+        ("---:", "---:", "---:"),
+    ]
+    rows += [
+        (
+            f"{row['processes']}",
+            f"{row['cpu_ms']:.0f} ms",
+            f"{row['model_ms']:.0f} ms" + " (fitted)" * (row["processes"] < 3),
+        )
+        for row in record["rows"]
+    ]
+    first = record["rows"][0]
+    return (
+        f"{_table(rows)}\n\n{record['batch_size']} episodes of {record['horizon']} "
+        f"steps and {record['updates_per_iteration']} updates an iteration, "
+        f"{first['parameters']:,} parameters, {first['bytes_per_episode']} bytes an "
+        f"episode; a Gaussian bandit on {record['cores']} cores (jax {record['jax']}), "
+        "so that four processes share two cores."
+    )
+
+
+def first_explorer_table(record: dict, _: dict) -> str:
+    """CPU seconds of every step, with an empty cache and with a full one."""
+    families = record["families"]
+    names = [f"{name}, {cache}" for name in families for cache in ("empty", "warm")]
+    rows = [("step", *names), ("---",) + ("---:",) * len(names)]
+    columns = [each[cache] for each in families.values() for cache in ("empty", "warm")]
+    steps = list(dict.fromkeys(step for it in columns for step in it["steps"]))
+    rows += [
+        (step, *(f"{it['steps'].get(step, 0.0):.1f}" for it in columns))
+        for step in steps
+    ]
+    rows.append(("**in all**", *(f"**{it['cpu_seconds']:.0f}**" for it in columns)))
+    commands = ", ".join(f"`{each['command']}`" for each in families.values())
+    return (
+        f"{_table(rows)}\n\nCPU seconds of {commands} on {record['cores']} cores (jax "
+        f"{record['jax']}); the cache of compiled programs is empty or warm."
+    )
+
+
 TABLES: dict[str, tuple[Callable[[dict, dict], str], str]] = {
     "speed": (speed_table, "race"),
     "speed-cpu": (speed_table, "race-cpu"),
     "race": (race_table, "race"),
     "race-cpu": (race_table, "race-cpu"),
     "service": (service_table, "service"),
+    "processes": (processes_table, "processes"),
+    "first-explorer": (first_explorer_table, "first-explorer"),
 }
 """How each table is made, and the race that it speaks of."""
 

@@ -108,13 +108,13 @@ def join(processes: Processes) -> None:
         _wait_for_coordinator(processes, until)
     if not os.environ.get("JAX_CPU_COLLECTIVES_IMPLEMENTATION"):
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    _Others.watch()
-    _Others.sentence = lambda: (
+    _others.watch()
+    _others.sentence = lambda: (
         f"Not all of the {processes.num_processes} processes came to "
         f"{processes.coordinator} within {processes.timeout:g} seconds; start the "
         "others, each with its own process id."
     )
-    late = threading.Timer(max(1.0, until - time.monotonic()), _Others.now)
+    late = threading.Timer(max(1.0, until - time.monotonic()), _others.end)
     late.daemon = True
     late.start()
     try:
@@ -129,7 +129,7 @@ def join(processes: Processes) -> None:
         exchange(None)  # now, since later nobody waits for long to be connected
     finally:
         late.cancel()
-        _Others.sentence = _lost
+        _others.sentence = _lost
     if len(jax.devices()) != len(jax.local_devices()) * processes.num_processes:
         raise InvalidParameterError(
             "Every process must have as many devices as every other; process "
@@ -147,7 +147,7 @@ def joined(processes: Processes | None) -> Iterator[None]:
     if processes is None:
         yield
         return
-    _Others.leads = processes.process_id == 0
+    _others.leads = processes.process_id == 0
     try:
         join(processes)
         with spread_over(ProcessEngine()), noticing_losses():
@@ -157,12 +157,12 @@ def joined(processes: Processes | None) -> Iterator[None]:
         atexit.register(signals.leave, 1)  # where no program sees to that
         raise
     finally:
-        _Others.leads = True
+        _others.leads = True
 
 
 def leads() -> bool:
     """Whether this process prints and writes files; as `is_first`, without jax."""
-    return _Others.leads
+    return _others.leads
 
 
 def count() -> int:
@@ -254,17 +254,17 @@ def noticing_losses() -> Iterator[None]:
 @contextlib.contextmanager
 def saying_if_lost(more: Callable[[], str]) -> Iterator[None]:
     """While it lasts, whoever says that a process was lost also says this."""
-    before, _Others.more = _Others.more, more
+    before, _others.more = _others.more, more
     try:
         yield
     finally:
-        _Others.more = before
+        _others.more = before
 
 
 def _lost() -> str:
     return (
         "Another process of this work has ended, so this one ends as well; "
-        f"{_Others.more()}"
+        f"{_others.more()}"
     )
 
 
@@ -274,25 +274,27 @@ class _Others:
     That jax does by aborting it.
     """
 
-    sentence: Callable[[], str] = staticmethod(_lost)
-    more: Callable[[], str] = staticmethod(lambda: "start all of them again.")
-    leads = True
-    _handler: Any = None
+    def __init__(self):
+        self.sentence: Callable[[], str] = _lost
+        self.more: Callable[[], str] = lambda: "start all of them again."
+        self.leads = True
+        self._handler: Any = None
 
-    @classmethod
-    def watch(cls) -> None:
+    def watch(self) -> None:
         """Has the last word when the process aborts, in whatever thread that is."""
-        if cls._handler is None and sys.platform != "win32":
-            cls._handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda _: cls.now())
+        if self._handler is None and sys.platform != "win32":
+            self._handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda _: self.end())
             libc = ctypes.CDLL(None)
-            libc.signal(int(signal.SIGABRT), cls._handler)
+            libc.signal(int(signal.SIGABRT), self._handler)
 
-    @classmethod
-    def now(cls) -> None:
+    def end(self) -> None:
         """Says so, and ends the process."""
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"icpe: {cls.sentence()}\n")
+            sys.stderr.write(f"icpe: {self.sentence()}\n")
         signals.leave(2)
+
+
+_others = _Others()
 
 
 def _check_free(processes: Processes) -> None:
