@@ -94,7 +94,8 @@ def _fano(family: AbstractTaskFamily, error_prob: float) -> Limits:
         model = family.finite_belief().model
         channels = np.exp(np.asarray(model.log_likelihood, float))
         weights = np.exp(np.asarray(model.log_prior, float))
-        prior = np.bincount(model.hypotheses, weights, minlength=spec.num_hypotheses)
+        truths = np.asarray(model.hypotheses)
+        prior = np.bincount(truths, weights, minlength=spec.num_hypotheses)
     elif has_likelihood(family):
         outcomes = likelihood_belief(family).outcomes
         if not isinstance(outcomes, OutcomeTable):
