@@ -4,7 +4,8 @@ python benchmarks/guards.py measure [NAME ..]    writes guards into the zoo's fi
 python benchmarks/guards.py power [NAME ..]      writes docs/data/guards.json
 python benchmarks/guards.py table                writes the table in the docs
 
---episodes N and --fresh N say how many episodes each measurement has.
+--episodes N and --fresh N say how many episodes each measurement has; with --fresh 0
+false alarms stay as they were counted before.
 """
 
 import argparse
@@ -154,17 +155,25 @@ def power(names, fresh: int) -> None:
         artifact = zoo.load(name)
         if artifact.guard is None:
             continue
-        alarms = count_alarms(artifact, artifact.guard, fresh, seed=SEED)
+        found = record.get(name, {})
+        if fresh:
+            alarms = count_alarms(artifact, artifact.guard, fresh, seed=SEED)
+            found |= {"fresh": fresh, "alarms": alarms}
+            print(name, found, flush=True)
         rows = {}
         for word, change in changes(artifact).items():
             rows[word] = _noticed(artifact, changed(artifact, **change))
-        record[name] = {"fresh": fresh, "alarms": alarms, "noticed": rows}
+        record[name] = found | {"noticed": rows}
         print(name, record[name], flush=True)
         RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
 
 
 def _noticed(artifact, family) -> dict[str, float | None]:
-    """Share of sessions with an alarm, by the third query, and mean queries to it."""
+    """Share of sessions with an alarm, by the third query, and mean queries to it.
+
+    `by_third_number` is the share by the third answer that has a number in it, among
+    the sessions that have three in their first twenty: a query may reveal nothing.
+    """
     stage = GuardStage(artifact, SEED, family)
     guard = artifact.guard
     *_, chunks = stage.points("power", 512)
@@ -183,7 +192,16 @@ def _noticed(artifact, family) -> dict[str, float | None]:
         if steps >= 20 or np.isfinite(first).all():
             break
     caught = np.isfinite(first)
+    steps = min(20, played.queries.shape[1])
+    tells = np.stack(
+        [guard.law.is_number(played.outcomes[:, t]).any(axis=1) for t in range(steps)]
+    ).T
+    tells &= np.arange(steps) < played.length[:, None]
+    three = tells.sum(axis=1) >= 3
+    third = 1 + (tells.cumsum(axis=1) >= 3).argmax(axis=1)
+    told = float(np.mean(first[three] <= third[three])) if three.any() else None
     return {
+        "by_third_number": told,
         "by_third": float(np.mean(first <= 3)),
         "by_twentieth": float(caught.mean()),
         "queries": float(first[caught].mean()) if caught.any() else None,
