@@ -86,8 +86,8 @@ class Session:
         first_outcome: Any = None,
         query_mask: Any = None,
         on_alarm: str = "go on",
-        units: Units | None = None,
-        names: Sequence[str] | None = None,
+        units: Units | Any = None,
+        names: Sequence[str] | Any = None,
     ):
         if on_alarm not in ("go on", "stop"):
             raise InvalidParameterError(
