@@ -14,7 +14,7 @@ from icpe.explorers.neural.config import NetConfig
 from icpe.explorers.neural.paper import Objective
 from icpe.families.patches.mnist import NUM_IMAGES
 from icpe.families.registry import describe_record, family_names
-from icpe.nets.predictions import PredictionShape
+from icpe.nets.evidence import PredictionShape
 from icpe.nets.transformer import TransformerConfig
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from icpe.evaluate.settle import CAUTIONS, CORRECTIONS, settle
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
-from icpe.nets.predictions import PredictionShape
+from icpe.nets.evidence import PredictionShape
 from icpe.nets.transformer import TransformerConfig
 from support.prediction_tables import predictions, symbol_table
 from support.random_weights import random_weights

@@ -192,6 +192,9 @@ def test_findings_that_cannot_be_contradict(bif, history_of):
         (("(5-12, on)", "(5-13, on)"), "'Fault' is '5-13', which is none of its stat"),
         (("Sign | Fault, ", "Sign | Fault, Luck, "), "'Luck', which is no variable"),
         (("(on) 0.6, 0.3", "(on) 0.6, 0.9"), "probabilities of 'Fault' .*sum is 1.6"),
+        (("[ 3 ] { low,", "[ 4 ] { low,"), "to have 4 states, but 3 are named"),
+        (("(on) 0.6, 0.3,", "(on) 0.6, x,"), "'0.6, x, 0.1' as probabilities of 'Fau"),
+        (("  (5-12, on) 0.5, 0.5;\n", ""), "no probabilities of 'Sign' for some st"),
         (("{ low, mid,", "{ low, low,"), "state 'low' of variable 'Echo' twice"),
         (
             ("Cause/1 ) {\n  table 0.3, 0.7;", "Cause/1 | Echo ) {\n  table 0.3, 0.7;"),
@@ -234,3 +237,17 @@ def test_a_cycle_is_refused(bif):
 def test_bad_arguments_are_refused(bif, arguments, complaint):
     with pytest.raises(IcpeError, match=complaint):
         from_network(**{"network": bif(), "target": "Fault"} | arguments)
+
+
+def test_names_in_quotes_may_have_anything_in_them(bif):
+    quoted = BIF.replace("Cause/1", '"Cause (1), {so far}"').replace(">=7", '"> 7; x"')
+    family = from_network(bif(quoted), "Fault")
+    assert "Cause (1), {so far}" in family.queries
+    assert family.spec.hypothesis_names[2] == "> 7; x"
+    plain = from_network(bif(), "Fault")
+    np.testing.assert_array_equal(family.tables, plain.tables)
+
+
+def test_a_format_that_runs_code_is_not_read(bif):
+    with pytest.raises(IcpeError, match=r"has the extension '\.pkl'"):
+        from_network(bif(name="small.pkl"), "Fault")

@@ -234,6 +234,76 @@ def test_what_is_no_environment():
         from_gymnasium("Pendulum-v1", **FACTS)
 
 
+class Odd(gymnasium.Env):
+    """One of three numbers, shown at once; what is odd about it is given."""
+
+    observation_space = gymnasium.spaces.Box(-10, 10, (1,), np.float32)
+
+    def __init__(self, actions=None, **odd):
+        self.action_space = actions or gymnasium.spaces.Discrete(3)
+        self.odd = odd
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.truth = int(self.np_random.integers(3))
+        info = {"hypothesis": self.odd.get("truth", self.truth)}
+        if "mask" in self.odd:
+            info["action_mask"] = self.odd["mask"]
+        return np.full(1, self.odd.get("shown", 0.0), np.float32), info
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        size, number = self.odd.get("size", 1), self.odd.get("values", 5)
+        noise = self.odd.get("noise", lambda: 0.0)()
+        seen = np.full(size, self.truth + noise, np.float32)
+        return (seen, 0.0, False, False, {})[:number]
+
+
+@pytest.mark.parametrize(
+    ("odd", "complaint"),
+    [
+        ({"truth": "ill"}, "the hypothesis 'ill'; it must be a whole number from 0"),
+        ({"truth": 0.5}, "the hypothesis 0.5"),
+        ({"truth": 7}, "the hypothesis 7"),
+        ({"mask": [1]}, "an action_mask of 1 entries for 3 queries"),
+        ({"size": 2}, "has 2 numbers, where another had 1"),
+        ({"shown": np.nan}, "is not finite"),
+        ({"values": 4}, "returned 4 values from step"),
+        ({"noise": np.random.default_rng().random}, "with the same seed"),
+    ],
+)
+def test_an_odd_environment_is_refused_in_one_sentence(odd, complaint):
+    with pytest.raises(SimulatorError, match=complaint) as caught:
+        from_gymnasium(lambda: Odd(**odd), num_hypotheses=3, horizon=2)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("actions", "number"),
+    [
+        (gymnasium.spaces.Discrete(3, start=1), 3),
+        (gymnasium.spaces.MultiDiscrete([2, 3]), 6),
+        (gymnasium.spaces.MultiBinary(3), 8),
+    ],
+    ids=["from 1", "combinations", "bits"],
+)
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_every_action_of_a_finite_space_is_a_query(actions, number, vectorized):
+    def make():
+        return SyncVectorEnv([lambda: Odd(actions)] * 2) if vectorized else Odd(actions)
+
+    family = from_gymnasium(make, num_hypotheses=3, horizon=2)
+    assert family.num_queries == number
+    seeds, queries = np.arange(number), np.arange(number)[:, None]
+    seen, _, _ = family.world.look(seeds, queries, np.ones(number, np.int32))
+    np.testing.assert_array_equal(seen[:, 0], family.world.hypotheses(seeds))
+
+
+def test_an_environment_that_cannot_be_made_is_one_sentence():
+    with pytest.raises(SimulatorError, match="raised ZeroDivisionError"):
+        from_gymnasium(lambda: 1 // 0, **FACTS)
+
+
 def test_an_environment_with_a_spec_is_made_again():
     gymnasium.register(
         "Doors-v0", entry_point="support.doors_env:Doors", max_episode_steps=5

@@ -10,6 +10,7 @@ from icpe.families.table.columns import OTHER
 from icpe.integrations.tables.asked import measurements, read_costs
 from icpe.integrations.tables.encoding import MOST_CELLS, make_feature
 from icpe.integrations.tables.kernels import Smoothing, feature_kernels
+from icpe.integrations.tables.odd_columns import sort_out
 from icpe.integrations.tables.reading import Column, columns_of, read_csv
 
 NAMES = ["age", "color", "smokes"]
@@ -150,7 +151,7 @@ def test_a_file_gives_columns_and_classes(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "must have a header"),
+        ("", "is empty; its first line must name"),
         ("a,b\n1\n", "line 2 has 1 values, and the header 2"),
         ("a,a\n1,2\n", "several columns named a"),
         ("a,y\n1,\n", "line 2: y is empty"),
@@ -183,3 +184,40 @@ def test_costs_and_groups_come_from_a_file(tmp_path):
     path.write_text("feature,cost\na,much\n", encoding="utf-8")
     with pytest.raises(DataError, match="line 2: the cost of a must be a number"):
         read_costs(path)
+
+
+def test_columns_that_name_a_case_are_left_out_with_a_sentence():
+    number, sizes = floats(*range(3, 33)), floats(*range(0, 60, 2))
+    columns = [
+        Column("id", number),
+        Column("size", sizes),
+        Column("seen on", None, tuple(f"2024-01-{1 + i % 28:02d}" for i in range(30))),
+        Column("patient", None, tuple(f"p{i}" for i in range(30))),
+        Column("color", None, ("red", None, "blue") * 10),
+    ]
+    kept, sentences = sort_out(columns)
+    assert [column.name for column in kept] == ["size", "color"]
+    assert [" ".join(it.split()[1:4]) for it in sentences] == [
+        "'id' counts the",
+        "'seen on' has",
+        "'patient' has a",
+    ]
+
+
+def test_a_file_of_semicolons_and_decimal_commas_is_read(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("\ufeffdose;kind;y\n1,5;a;p\n1.200,25;;q\n", encoding="utf-8")
+    (dose, kind), classes = read_csv(path, "y")
+    assert dose.numbers is not None and classes == ["p", "q"]
+    np.testing.assert_array_equal(dose.numbers, floats(1.5, 1200.25))
+    assert kind.words == ("a", None)
+
+
+def test_a_few_words_among_many_numbers_are_not_known(tmp_path):
+    path = tmp_path / "table.csv"
+    rows = "".join(f"{i / 7:.3f},p\n" for i in range(60))
+    path.write_text(f"level,y\n<0.1,p\n{rows}", encoding="utf-8")
+    with pytest.warns(UserWarning, match="1 values that are none, such as '<0.1'"):
+        (level,), _ = read_csv(path, "y")
+    assert level.numbers is not None
+    assert np.isnan(level.numbers[0]) and not np.any(np.isnan(level.numbers[1:]))

@@ -14,7 +14,8 @@ from icpe.learn.config import TrainConfig
 from icpe.learn.pilot import Pilot
 from icpe.learn.shape import net_config, price_range
 from icpe.learn.survey import Survey
-from icpe.nets.predictions import Predictions, PredictionShape
+from icpe.nets.evidence import PredictionShape
+from icpe.nets.predictions import Predictions
 
 SPEC = TaskSpec(num_queries=2, num_hypotheses=2, outcome_size=1, horizon=40)
 NOTHING = Survey(

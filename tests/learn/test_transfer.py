@@ -12,7 +12,7 @@ from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.learner import UniversalLearner
 from icpe.learn.survey import survey
 from icpe.learn.transfer import like_networks, transfer
-from icpe.nets.predictions import PredictionShape
+from icpe.nets.evidence import PredictionShape
 from icpe.nets.transformer import TransformerConfig
 from support.random_weights import random_weights
 from support.toy_tasks import Lockers, TwoDoors

@@ -9,8 +9,9 @@ import scipy.stats
 
 from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.predicted import PredictedBelief
+from icpe.nets.evidence import PredictionShape
 from icpe.nets.outcome_tables import FlaggedTable, GaussianTable
-from icpe.nets.predictions import Predictions, PredictionShape
+from icpe.nets.predictions import Predictions
 from support.prediction_tables import predictions, random_law, symbol_table
 
 CLASSES, QUERIES, SYMBOLS = 6, 4, 3

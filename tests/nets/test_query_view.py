@@ -42,7 +42,7 @@ def tables(**options):
 
 @pytest.mark.parametrize("num_each", [1, 2, 3])
 def test_information_and_error_removed_are_those_of_enumeration(num_each):
-    view = tables(num_each=num_each).view(LOG_WEIGHTS, NEVER)
+    view = tables(num_each=num_each).told(LOG_WEIGHTS, NEVER).view
     for weights, features in zip(WEIGHTS, np.asarray(view.features), strict=True):
         for query in range(QUERIES):
             table = joint(weights, query, num_each)
@@ -55,7 +55,7 @@ def test_where_looking_at_all_takes_long_information_is_that_about_the_class(
     monkeypatch,
 ):
     monkeypatch.setattr(module, "_LARGEST_EXACT", 1)
-    found = tables(num_each=2).view(LOG_WEIGHTS, NEVER).features
+    found = tables(num_each=2).told(LOG_WEIGHTS, NEVER).view.features
     for weights, features in zip(WEIGHTS, np.asarray(found), strict=True):
         for query in range(QUERIES):
             exact = mutual_information(joint(weights, query, 1))
@@ -66,7 +66,7 @@ def test_where_looking_at_all_takes_long_information_is_that_about_the_class(
 
 @pytest.mark.parametrize("costs", [(), (1.0, 2.0, 5.0, 0.5)])
 def test_a_query_is_charged_the_cost_of_the_best_and_what_it_wastes(costs):
-    view = tables(costs=costs).view(LOG_WEIGHTS, NEVER)
+    view = tables(costs=costs).told(LOG_WEIGHTS, NEVER).view
     cost = np.array(costs or (1.0,) * QUERIES)
     for i, weights in enumerate(WEIGHTS):
         told = [mutual_information(joint(weights, query)) for query in range(QUERIES)]
@@ -80,11 +80,11 @@ def test_a_query_is_charged_the_cost_of_the_best_and_what_it_wastes(costs):
 
 
 def test_a_query_that_cannot_be_made_again_is_not_the_best():
-    before = tables(ask_once=True).view(LOG_WEIGHTS, NEVER)
+    before = tables(ask_once=True).told(LOG_WEIGHTS, NEVER).view
     best = np.asarray(before.features[..., RATIO].argmax(axis=1))
     made = jnp.asarray(np.eye(QUERIES)[best], jnp.float32)
-    after = tables(ask_once=True).view(LOG_WEIGHTS, made)
-    again = tables().view(LOG_WEIGHTS, made)
+    after = tables(ask_once=True).told(LOG_WEIGHTS, made).view
+    again = tables().told(LOG_WEIGHTS, made).view
     for i, query in enumerate(best):
         assert after.features[i, query, RATIO] == 0.0
         second = np.asarray(after.features[i, :, RATIO]).argmax()
@@ -95,15 +95,15 @@ def test_a_query_that_cannot_be_made_again_is_not_the_best():
 
 
 def test_one_history_is_a_batch_without_an_axis():
-    whole = tables(num_each=2).view(LOG_WEIGHTS, NEVER)
-    one = tables(num_each=2).view(LOG_WEIGHTS[3], NEVER[3])
+    whole = tables(num_each=2).told(LOG_WEIGHTS, NEVER).view
+    one = tables(num_each=2).told(LOG_WEIGHTS[3], NEVER[3]).view
     np.testing.assert_allclose(one.features, whole.features[3], atol=1e-6)
     np.testing.assert_allclose(one.charge, whole.charge[3], atol=1e-5)
 
 
 def test_without_doubt_no_query_tells_anything():
     sure = jnp.asarray([0.0, *[-60.0] * (CLASSES - 1)])
-    view = tables().view(sure, NEVER[0])
+    view = tables().told(sure, NEVER[0]).view
     np.testing.assert_allclose(view.features[:, INFORMATION], 0.0, atol=1e-6)
     np.testing.assert_allclose(view.features[:, REMOVED], 0.0, atol=1e-6)
     assert np.isfinite(np.asarray(view.charge)).all()

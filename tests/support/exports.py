@@ -18,8 +18,9 @@ from icpe.deploy import Session
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.export import export_onnx
+from icpe.nets.evidence import PredictionShape
 from icpe.nets.outcome_tables import SymbolTable
-from icpe.nets.predictions import Predictions, PredictionShape
+from icpe.nets.predictions import Predictions
 from icpe.nets.transformer import TransformerConfig
 from support.certificates import unearned_certificate
 from support.random_weights import random_weights

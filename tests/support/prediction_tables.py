@@ -6,8 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from icpe.core.spec import TaskSpec
+from icpe.nets.evidence import PredictionShape
 from icpe.nets.outcome_tables import AbstractOutcomes, SymbolTable
-from icpe.nets.predictions import Predictions, PredictionShape
+from icpe.nets.predictions import Predictions
 
 
 def predictions(

@@ -16,6 +16,7 @@ import jax.random as jr
 
 from icpe.artifact.sealed import Stored
 from icpe.artifact.trees import hash_arrays
+from icpe.core.belief import AbstractPredictiveBelief
 from icpe.core.checks import is_whole
 from icpe.core.errors import ArtifactError
 from icpe.core.family import AbstractTaskFamily, data_of, parameters
@@ -26,7 +27,8 @@ from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import Objective, PaperNets
 from icpe.families.registry import family_name, family_names, get_factory, make
-from icpe.nets.predictions import PredictionShape
+from icpe.nets import exact
+from icpe.nets.evidence import PredictionShape
 from icpe.nets.transformer import TransformerConfig
 
 LARGEST_DATA = 4 * 2**20
@@ -188,7 +190,22 @@ def skeleton(
             lambda key: PaperNets(spec, config, objective, key=key), jr.key(0)
         )
     prices = PriceRange(*document["price_range"])
-    return ExplorerNets.shell(spec, config, prices)
+    predictions = None
+    if config.predictions is not None and config.predictions.kind == exact.KIND:
+        predictions = _exact_predictions(family)
+    return ExplorerNets.shell(spec, config, prices, predictions)
+
+
+def _exact_predictions(family: AbstractTaskFamily) -> exact.ExactPredictions:
+    """Those by the family's own belief.
+
+    Raises:
+        ValueError: the family has none.
+    """
+    belief = family.exact_belief()
+    if not isinstance(belief, AbstractPredictiveBelief):
+        raise ValueError("it starts from an exact belief, which its family has not")
+    return exact.ExactPredictions.of(family.spec, belief)
 
 
 def _net_config(described: dict[str, Any]) -> NetConfig:

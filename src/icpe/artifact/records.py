@@ -19,7 +19,7 @@ class TransformerRecord:
 
 @dataclasses.dataclass(frozen=True)
 class PredictionRecord:
-    """`icpe.nets.predictions.PredictionShape`."""
+    """`icpe.nets.evidence.PredictionShape`."""
 
     kind: str
     num_each: int

@@ -22,8 +22,8 @@ def _optional(metavar: str) -> Any:
 class Args:
     """Make a questionnaire from a table of cases, measure it, and certify it.
 
-    The table is comma-separated with a header. Values are numbers or words; leave a
-    cell empty if its value is unknown. Some rows are put aside first, and the
+    The table has a header, and commas, semicolons or tabs between values. Values are
+    numbers or words; leave a cell empty if its value is unknown. Some rows are put aside first, and the
     certificate is based on them. `icpe play FILE --human` then asks for one feature at
     a time.
     The exit status is 1 if --error-prob was not certified; the file is written anyway.
@@ -98,14 +98,17 @@ def _made(args: Args):
     import numpy as np
 
     from icpe.cli.terminal import progress_meter
-    from icpe.core.errors import UnknownNameError, suggesting
+    from icpe.core.errors import DataError, UnknownNameError, suggesting
     from icpe.integrations.tables.asked import read_costs
     from icpe.integrations.tables.fit import fit_table
     from icpe.integrations.tables.measured import make_artifact, operating_table
+    from icpe.integrations.tables.odd_columns import sort_out
     from icpe.integrations.tables.reading import read_csv
 
     began = time.perf_counter()
-    columns, words = read_csv(args.data, args.target)
+    with warnings.catch_warnings(record=True) as odd:
+        warnings.simplefilter("always")
+        columns, words = read_csv(args.data, args.target)
     names = [column.name for column in columns]
     for name in args.ignore:
         if name not in names:
@@ -118,7 +121,22 @@ def _made(args: Args):
                 )
             )
     columns = [column for column in columns if column.name not in args.ignore]
+    columns, sentences = sort_out(columns)
+    for sentence in (*(str(it.message) for it in odd), *sentences):
+        print(f"icpe: {sentence}", file=sys.stderr)
+    if not columns:
+        raise DataError(
+            f"{args.data} has no column beside {args.target} that a question could be "
+            "made of; add a feature."
+        )
     costs, groups = ({}, {}) if args.costs is None else read_costs(args.costs)
+    gone = set(names) - {column.name for column in columns}
+    costs = {name: cost for name, cost in costs.items() if name not in gone}
+    groups = {
+        name: own
+        for name, members in groups.items()
+        if (own := [it for it in members if it not in gone])
+    }
     classes, labels = np.unique(words, return_inverse=True)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

@@ -54,9 +54,29 @@ class AbstractBelief(eqx.Module):
         return None
 
 
+class Outlook(NamedTuple):
+    """What is believed, and what each query is expected to do about it.
+
+    Attributes:
+        log_posterior: log-probability of each hypothesis.
+        information: expected fall of its entropy, in nats, by each query.
+        right_after: probability of being right when stopping after one answer to each
+            query, None where it is not known.
+    """
+
+    log_posterior: Float[Array, "hypotheses"]
+    information: Float[Array, "queries"]
+    right_after: Float[Array, "queries"] | None
+
+
 class AbstractPredictiveBelief(AbstractBelief):
     """An exact belief that also knows what each query is expected to tell."""
 
     @abc.abstractmethod
     def information_gains(self, state: PyTree) -> Float[Array, "queries"]:
         """Expected fall of the posterior's entropy, in nats, by each query."""
+
+    def outlook(self, state: PyTree) -> Outlook:
+        """All at once, which may be cheaper than one after the other."""
+        gains = self.information_gains(state)
+        return Outlook(self.log_posterior(state), gains, None)

@@ -6,6 +6,7 @@ in its place.
 """
 
 import contextlib
+import logging
 import threading
 from collections.abc import Iterator
 
@@ -17,6 +18,14 @@ _lock = threading.Lock()
 
 class SimulatorError(IcpeError, RuntimeError):
     """A simulator on the host raised, or broke its contract."""
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a complaint of jax is about something that is not raised anyway."""
+    return not (_kept and "callback failed" in record.getMessage())
+
+
+logging.getLogger("jax._src.callback").addFilter(_is_news)
 
 
 def keep_failure(error: IcpeError) -> None:

@@ -7,10 +7,12 @@ import jax
 import jax.numpy as jnp
 
 from icpe.core.arrays import PyTree
+from icpe.core.errors import UnsupportedError
 from icpe.core.memory import StepCount
 from icpe.explorers.neural.networks import ExplorerNets, Predicted
 from icpe.explorers.neural.paper import PaperNets
 from icpe.export.told import Reply, Told
+from icpe.nets.evidence import AbstractPredictions
 from icpe.nets.predictions import Predictions
 from icpe.nets.tokens import token_after
 
@@ -18,11 +20,12 @@ from icpe.nets.tokens import token_after
 def step_of_networks(nets: ExplorerNets) -> tuple[PyTree, Callable]:
     """The state before the first step, and the step, of the universal learner's."""
     spec, kind = nets.spec, nets.config.summary_kind(nets.spec)
-    nets = nets.with_predictions(_simple(nets.predictions))
+    tables = _simple(nets.predictions)
+    nets = nets.with_predictions(tables)
     summary = None if kind is None else kind.empty(spec.num_queries, spec.outcome_size)
     predicted = None
-    if nets.predictions is not None:
-        log_weights = jnp.zeros_like(nets.predictions.log_prior)
+    if tables is not None:
+        log_weights = jnp.zeros_like(tables.log_prior)
         predicted = Predicted(log_weights, jnp.zeros(spec.num_queries))
 
     def read(told: Told, state: PyTree, allowed) -> tuple[Reply, PyTree]:
@@ -84,9 +87,14 @@ class _SimplePredictions(Predictions):
         return jnp.max(self._joint(weights, cells), axis=-1)
 
 
-def _simple(predictions: Predictions | None) -> Predictions | None:
+def _simple(predictions: AbstractPredictions | None) -> Predictions | None:
     if predictions is None:
         return None
+    if not isinstance(predictions, Predictions):
+        raise UnsupportedError(
+            "This explorer starts from the exact belief of its family, which is not "
+            "exported; train one with --train.predictions counted to export it."
+        )
     fields = dataclasses.fields(predictions)
     values = {field.name: getattr(predictions, field.name) for field in fields}
     return _SimplePredictions(**values)

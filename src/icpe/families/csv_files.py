@@ -1,6 +1,5 @@
 """Small tables from files or data frames: rows of named columns, read with care."""
 
-import csv
 import dataclasses
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,11 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from icpe.core.checks import is_whole
+from icpe.core.csv_text import as_number, read_cells
 from icpe.core.errors import DataError, suggesting
-
-_DELIMITERS = ",;\t"
-_LARGEST = 2**28
-"""Bytes of a file that are read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,11 +19,13 @@ class Table:
         name: what the table is called in complaints.
         columns: the values of each column, texts stripped of blanks around them.
         places: for each row, such as "line 3".
+        delimiter: what stands between values, which tells how numbers are written.
     """
 
     name: str
     columns: dict[str, list[Any]]
     places: list[str]
+    delimiter: str = ","
 
     def __len__(self) -> int:
         return len(self.places)
@@ -44,7 +42,8 @@ class Table:
         """
         value = self.columns[column][row]
         try:
-            number = float(value)
+            text = isinstance(value, str)
+            number = as_number(value, self.delimiter) if text else float(value)
         except (TypeError, ValueError):
             number = float("nan")
         if not abs(number) < float("inf"):
@@ -76,18 +75,24 @@ def is_frame(given: Any) -> bool:
 
 
 def read_table(
-    given: Any, needed: Sequence[str], allowed: Sequence[str] = (), *, what: str
+    given: Any,
+    needed: Sequence[str],
+    allowed: Sequence[str] = (),
+    *,
+    what: str,
+    also: Mapping[str, str] | None = None,
 ) -> Table:
     """A table from a CSV file, or from a data frame.
 
-    Columns are separated by commas, semicolons or tabs; their order and the case of
-    their names do not matter.
+    Columns are separated by commas, semicolons, tabs or vertical bars; their order and
+    the case of their names do not matter.
 
     Args:
         given: path of a file, or a data frame.
         needed: columns that there must be.
         allowed: columns that there may be.
         what: what the table is, in complaints about data frames.
+        also: other words for columns.
 
     Raises:
         DataError: the file cannot be read, or its columns are others.
@@ -99,6 +104,7 @@ def read_table(
     else:
         names, values, table = _read_csv(Path(given), needed)
     names = [name.strip().lower() for name in names]
+    names = [(also or {}).get(name, name) for name in names]
     _check_columns(names, needed, allowed, table.name)
     columns = dict(zip(names, values, strict=True))
     if not table.places:
@@ -107,53 +113,11 @@ def read_table(
 
 
 def _read_csv(path: Path, needed: Sequence[str]):
-    lines = _lines(path)
-    delimiter = _delimiter(lines[0] if lines else "", needed)
-    try:
-        rows = list(csv.reader(lines, delimiter=delimiter))
-    except csv.Error as error:
-        raise DataError(
-            f"{path} is not a CSV file that can be read: {error}."
-        ) from None
-    if not any(rows):
-        raise DataError(f"{path} is empty; its first line must name the columns.")
-    header = [cell.strip() for cell in rows[0]]
-    body, places = [], []
-    for number, row in enumerate(rows[1:], start=2):
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if len(cells) != len(header):
-            raise DataError(
-                f"{path}, line {number} has {len(cells)} entries, but the first line "
-                f"names {len(header)} columns; quote entries with {delimiter!r}."
-            )
-        body.append(cells)
-        places.append(f"line {number}")
-    values = [list(column) for column in zip(*body, strict=True)]
-    return header, values or [[] for _ in header], Table(str(path), {}, places)
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise DataError(f"{path} is larger than {_LARGEST // 2**20} MiB.")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not text in UTF-8; save it as CSV UTF-8.") from None
-    return text.splitlines()
-
-
-def _delimiter(header: str, needed: Sequence[str]) -> str:
-    """The one that finds most of the columns needed."""
-
-    def found(delimiter: str) -> int:
-        cells = {cell.strip().strip('"').lower() for cell in header.split(delimiter)}
-        return len(cells & set(needed))
-
-    return max(_DELIMITERS, key=found)
+    cells = read_cells(path, needed)
+    values = [list(column) for column in zip(*cells.rows, strict=True)]
+    places = [f"line {line}" for line in cells.lines]
+    table = Table(str(path), {}, places, cells.delimiter)
+    return cells.header, values or [[] for _ in cells.header], table
 
 
 def _check_columns(

@@ -1,19 +1,25 @@
-"""Tables of predictions that a family gives: nothing has to be counted.
+"""Predictions that a family gives: nothing has to be counted.
 
 A family may give the likelihood of its outcomes, or an exact belief that reckons with
 finitely many classes of tasks, several for a hypothesis that does not fix the law (the
-abilities within a band of an adaptive test).
+abilities within a band of an adaptive test): both are tables. Where outcomes depend on
+one another given the hypothesis, as the findings of a Bayesian network do, the exact
+belief itself takes the place of tables, if it is cheap enough to be asked at every
+position of every episode.
 """
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from icpe.core.belief import TaskClasses
+from icpe.core.belief import AbstractPredictiveBelief, TaskClasses
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.likelihood import given_probabilities
+from icpe.core.spec import TaskSpec
+from icpe.nets.exact import ExactPredictions
 from icpe.nets.outcome_tables import SymbolTable
 from icpe.nets.predictions import Predictions
 
@@ -50,6 +56,38 @@ def given_tables(
     if classes is None or not _fits(classes, symbols, largest):
         return None
     return _predictions(family, classes)
+
+
+def given_belief(family: AbstractTaskFamily, largest: float) -> ExactPredictions | None:
+    """The family's exact belief as predictions, None where it has none or is slow.
+
+    Args:
+        family: any.
+        largest: operations that all looks of one episode may take.
+    """
+    try:
+        belief = family.exact_belief()
+    except UnsupportedError:
+        return None
+    if not isinstance(belief, AbstractPredictiveBelief):
+        return None
+    looks = family.spec.horizon + 1
+    if looks * _operations(belief, family.spec) > largest:
+        return None
+    return ExactPredictions.of(family.spec, belief)
+
+
+def _operations(belief: AbstractPredictiveBelief, spec: TaskSpec) -> float:
+    """Of one look, as the compiler counts them."""
+    nothing = jnp.zeros(spec.outcome_size)
+    arrays, rest = eqx.partition(belief, eqx.is_array)
+
+    def look(arrays, first):
+        belief = eqx.combine(arrays, rest)
+        return belief.outlook(belief.init(first))
+
+    found = jax.jit(look).lower(arrays, nothing).cost_analysis()
+    return float((found or {}).get("flops", np.inf))
 
 
 def _fits(classes: TaskClasses, symbols, largest: int) -> bool:

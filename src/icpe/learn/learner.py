@@ -40,7 +40,7 @@ from icpe.learn.targets import (
     query_loss,
     without_luck,
 )
-from icpe.nets.predictions import Predictions
+from icpe.nets.evidence import AbstractPredictions
 from icpe.play.rollout import rollout
 
 _HIGH_RANK_SHARE = 0.7
@@ -58,7 +58,7 @@ class LearnerState(eqx.Module):
 
     nets: ExplorerNets
     averaged: ExplorerNets
-    predictions: Predictions | None
+    predictions: AbstractPredictions | None
     optimizer: PyTree
     replay: Replay | SpreadReplay
     iteration: Int[Array, ""]

@@ -9,10 +9,10 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
-from icpe.explorers.neural.predicted import PredictedBelief
+from icpe.explorers.neural.predicted import belief_of
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
 from icpe.explorers.rules.scores import InformationScore
-from icpe.nets.predictions import Predictions
+from icpe.nets.evidence import AbstractPredictions
 from icpe.play.rollout import rollout
 
 _MOST_STEPS = 128
@@ -40,13 +40,13 @@ class Pilot:
 
 
 def fly_pilot(
-    family: AbstractTaskFamily, predictions: Predictions, trust: float, keys
+    family: AbstractTaskFamily, predictions: AbstractPredictions, trust: float, keys
 ) -> Pilot:
     """Plays the greedy rule to the horizon, and stops it afterwards in thought."""
     spec = family.spec
     steps = min(spec.horizon, _MOST_STEPS)
     explorer = BeliefExplorer(
-        "pilot", PredictedBelief(predictions), InformationScore(spec.costs)
+        "pilot", belief_of(predictions), InformationScore(spec.costs)
     )
     point = OperatingPoint.at(spec.horizon, budget=steps)
     transcript = jit_program(rollout)(explorer, family, point, keys=keys)
@@ -96,7 +96,7 @@ def _stop_at(threshold: float, sure, right, paid, last) -> tuple[float, float, f
 
 
 @jit_program
-def posteriors(predictions: Predictions, history: History):
+def posteriors(predictions: AbstractPredictions, history: History):
     """log P(h | D) by the tables at every position of every history."""
-    log_weights = jax.vmap(predictions.along)(history.queries, history.outcomes)
-    return predictions.log_posterior(log_weights)
+    states = jax.vmap(predictions.along)(history.queries, history.outcomes)
+    return jax.vmap(jax.vmap(predictions.log_posterior))(states)

@@ -6,7 +6,7 @@ from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.learn.config import TrainConfig
 from icpe.learn.pilot import Pilot
 from icpe.learn.survey import Survey
-from icpe.nets.predictions import Predictions
+from icpe.nets.evidence import AbstractPredictions
 
 _MOST_SUMMARY_FEATURES = 4096
 """Beyond this the embedding of the summary outweighs the rest of the networks."""
@@ -68,7 +68,7 @@ def check_scale(spec: TaskSpec, survey: Survey) -> None:
             )
 
 
-def tables_of(config: TrainConfig, survey: Survey) -> Predictions | None:
+def tables_of(config: TrainConfig, survey: Survey) -> AbstractPredictions | None:
     """The tables that networks start from."""
     if config.predictions == "none":
         return None

@@ -26,9 +26,10 @@ from icpe.core.request import OperatingPoint
 from icpe.core.simulate import first_answers
 from icpe.core.stopping import random_query
 from icpe.learn.counting import count_by_hypothesis
-from icpe.learn.given import given_tables
+from icpe.learn.given import given_belief, given_tables
 from icpe.learn.pilot import Pilot, fly_pilot, posteriors
 from icpe.learn.tables import NUM_CELLS, Answers, cluster, fit_classes
+from icpe.nets.evidence import AbstractPredictions
 from icpe.nets.predictions import Predictions
 from icpe.play.rollout import rollout
 
@@ -49,13 +50,20 @@ _MOST_RECENT = 4
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """How much is simulated: answers in all, and the largest table that is kept."""
+    """How much is simulated and computed.
+
+    Attributes:
+        draws: answers in all.
+        table: entries of the largest table that is kept.
+        belief: operations of an exact belief in one episode, where it is used.
+    """
 
     draws: int
     table: int
+    belief: float
 
 
-SIZES = {"cpu": Size(2**22, 2**22), "gpu": Size(2**26, 2**26)}
+SIZES = {"cpu": Size(2**22, 2**22, 2**22), "gpu": Size(2**26, 2**26, 2**26)}
 
 
 class Survey(eqx.Module):
@@ -70,8 +78,8 @@ class Survey(eqx.Module):
         predictions: the tables, None where they predict nothing or would be too large.
         trust: how much of their evidence holds on fresh random episodes, 0 to 1.
         pilot: how far a greedy rule with the tables gets; None without them.
-        given: the tables that the family itself gives, whose evidence holds entirely;
-            None where it gives none or outcomes are many.
+        given: tables or a belief that the family itself gives, whose evidence holds
+            entirely; None where it gives none that can be used.
     """
 
     num_symbols: int | None = eqx.field(static=True)
@@ -82,7 +90,7 @@ class Survey(eqx.Module):
     predictions: Predictions | None
     trust: float = eqx.field(static=True)
     pilot: Pilot | None = eqx.field(static=True)
-    given: Predictions | None = None
+    given: AbstractPredictions | None = None
 
 
 def machine_here() -> str:
@@ -145,6 +153,8 @@ def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
     given = None
     if few.symbols is not None and not np.any(few.first):
         given = given_tables(family, few.symbols, size.table)
+    if given is None:
+        given = given_belief(family, size.belief)
     if given is not None:
         return Survey(
             **facts,

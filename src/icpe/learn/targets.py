@@ -12,10 +12,10 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.spec import TaskSpec
-from icpe.explorers.neural.networks import Estimates, Told
+from icpe.explorers.neural.networks import Estimates
 from icpe.learn.crew import ALONE, Crew
 from icpe.learn.replay import Experience
-from icpe.nets.predictions import INFORMATION
+from icpe.nets.evidence import INFORMATION, Told
 
 _NOISE_FLOOR = 0.02
 """Bounds the weight of errors where the posterior is almost sure."""

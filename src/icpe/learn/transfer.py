@@ -45,7 +45,7 @@ def transfer(nets: ExplorerNets, fresh: ExplorerNets) -> ExplorerNets:
             )
     kept = {name: getattr(nets.config, name) for name in _MEASURED}
     like = dataclasses.replace(fresh.config, **kept)
-    shell = ExplorerNets.shell(fresh.spec, like, fresh.prices)
+    shell = ExplorerNets.shell(fresh.spec, like, fresh.prices, fresh.predictions)
     leaves = jax.tree.leaves(nets.trainable())
     weights = jax.tree.unflatten(jax.tree.structure(shell.trainable()), leaves)
     return weights.with_predictions(fresh.predictions)

@@ -11,17 +11,21 @@ query net. Where the classes are the hypotheses and the tables exact, the first 
 the greedy rule with the exact posterior.
 """
 
-import dataclasses
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.scipy.special import entr, logsumexp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index
 from icpe.core.spec import TaskSpec
+from icpe.nets.evidence import (
+    AbstractPredictions,
+    PredictionShape,
+    Told,
+    share_removed,
+)
 from icpe.nets.outcome_tables import (
     AbstractOutcomes,
     empty_table,
@@ -32,10 +36,6 @@ from icpe.nets.outcome_tables import (
 
 LogWeights = Float[Array, "*batch classes"]
 
-NUM_FEATURES = 5
-INFORMATION = 0
-"""Which feature of a query is its information in nats."""
-
 _LARGEST_EXACT = 2**16
 """Entries of hypotheses x queries x outcomes up to which all are looked at for every
 history; beyond, information about the class stands in for that about the hypothesis."""
@@ -43,51 +43,10 @@ _BLOCK = 32
 """Hypotheses that are compared at once."""
 
 
-@dataclasses.dataclass(frozen=True)
-class PredictionShape:
-    """The sizes of tables, by which they are found again in a file.
-
-    Attributes:
-        kind: symbols, gaussian or flagged.
-        num_each: classes of each hypothesis.
-        num_cells: symbols, or ranges of one number; 0 if there are none.
-        first_kind: the same of what is revealed at reset; empty if nothing is.
-        first_cells: its symbols or ranges.
-        trust: share of their evidence that is added to the logits at first.
-    """
-
-    kind: str
-    num_each: int
-    num_cells: int
-    first_kind: str
-    first_cells: int
-    trust: float
-
-
-class QueryView(eqx.Module):
-    """What tables say of each query.
-
-    `charge` is what making it costs compared with stopping, if asking goes on as the
-    best query would have it: the cost of the best, and what this one wastes. A query
-    that tells a share r per cost of what the best tells wastes 1 - r of its cost, since
-    the information is still to be had afterwards. `best_rate` is the information per
-    cost of the best query.
-    """
-
-    features: Float[Array, "*batch queries features"]
-    charge: Float[Array, "*batch queries"]
-    is_best: Bool[Array, "*batch queries"]
-    best_rate: Float[Array, "*batch"]
-
-
-class Predictions(eqx.Module):
+class Predictions(AbstractPredictions):
     """Classes of tasks, equally many for each hypothesis, and their law of outcomes.
 
     Classes are numbered hypothesis by hypothesis; one that is not needed has no weight.
-    `caution` is what another query than the one that the tables prefer must save to be
-    made, in units of cost: small differences between learned values are noise.
-    `correction` is the share that counts of what the inference net adds to the tables'
-    belief; where these are exact, all that it learns is noise.
     """
 
     log_prior: Float[Array, "classes"]
@@ -119,14 +78,6 @@ class Predictions(eqx.Module):
             ask_once=spec.ask_once,
         )
 
-    def with_caution(self, caution: float) -> "Predictions":
-        """The same tables, their choice of queries trusted more or less."""
-        return eqx.tree_at(lambda tables: tables.caution, self, jnp.asarray(caution))
-
-    def with_correction(self, share: float) -> "Predictions":
-        """The same tables, their belief trusted more or less."""
-        return eqx.tree_at(lambda tables: tables.correction, self, jnp.asarray(share))
-
     def shape(self, trust: float) -> PredictionShape:
         """The sizes of the tables."""
         first_kind, first_cells = "", 0
@@ -145,10 +96,10 @@ class Predictions(eqx.Module):
         return self.log_prior + self.first.log_likelihood(nothing, first_outcome)
 
     def update(
-        self, log_weights: LogWeights, query: Index, outcome: Float[Array, "outcome"]
+        self, state: LogWeights, query: Index, outcome: Float[Array, "outcome"]
     ) -> LogWeights:
         """Log-weights after one more outcome."""
-        return log_weights + self.outcomes.log_likelihood(query, outcome)
+        return state + self.outcomes.log_likelihood(query, outcome)
 
     def along(
         self,
@@ -165,15 +116,13 @@ class Predictions(eqx.Module):
 
     @property
     def information_is_exact(self) -> bool:
-        """Whether `information` is that about the hypothesis, by these tables."""
         cells = self.outcomes.cells
         if cells is None:
             return False
         return self.num_each == 1 or self._is_small(cells)
 
-    def log_posterior(self, log_weights: LogWeights) -> Float[Array, "*batch h"]:
-        """Log-probability of each hypothesis."""
-        log_weights = jax.nn.log_softmax(log_weights, axis=-1)
+    def log_posterior(self, state: LogWeights) -> Float[Array, "*batch h"]:
+        log_weights = jax.nn.log_softmax(state, axis=-1)
         if self.num_each == 1:
             return log_weights
         return logsumexp(self._by_hypothesis(log_weights), axis=-1)
@@ -183,34 +132,13 @@ class Predictions(eqx.Module):
         """Classes of each hypothesis."""
         return self.log_prior.shape[0] // self.num_hypotheses
 
-    def view(
-        self, log_weights: LogWeights, counts: Float[Array, "*batch queries"]
-    ) -> "QueryView":
-        """What the tables say of each query, given the history.
-
-        The features are its information in nats; the ratio of its information per cost
-        to that of the best query that may be made; the share of the error that one
-        answer removes; logarithms of the cost and of how often it was made.
-        """
+    def told(self, state: LogWeights, counts: Float[Array, "*batch queries"]) -> Told:
         # Without barriers a GPU computes the weights anew for every query.
-        weights = lax.optimization_barrier(jax.nn.softmax(log_weights, axis=-1))
-        told = lax.optimization_barrier(self.information(weights))
-        costs = jnp.asarray(self.costs or (1.0,) * counts.shape[-1], told.dtype)
-        costs = jnp.broadcast_to(costs, told.shape)
-        per_cost = told / costs
-        if self.ask_once:
-            per_cost = jnp.where(counts > 0, 0.0, per_cost)
-        best = jnp.max(per_cost, axis=-1, keepdims=True)
-        ratio = per_cost / jnp.maximum(best, 1e-9)
+        weights = lax.optimization_barrier(jax.nn.softmax(state, axis=-1))
+        information = lax.optimization_barrier(self.information(weights))
         removed = lax.optimization_barrier(self.error_removed(weights))
-        removed = jnp.broadcast_to(removed, told.shape)
-        rows = [told, ratio, removed, jnp.log(costs), jnp.log1p(counts)]
-        # The cost of the best query; among several, of the first.
-        is_best = jnp.argmax(ratio, axis=-1, keepdims=True)
-        cost_of_best = jnp.take_along_axis(costs, is_best, axis=-1)
-        charge = cost_of_best + costs * (1.0 - ratio)
-        features = jnp.stack(rows, axis=-1)
-        return QueryView(features, charge, per_cost >= best, best[..., 0])
+        view = self.view(information, removed, counts)
+        return Told(self.log_posterior(state), view)
 
     def information(
         self, weights: Float[Array, "*batch classes"]
@@ -248,9 +176,7 @@ class Predictions(eqx.Module):
             return jnp.zeros(())
         right = jnp.max(jnp.sum(self._by_hypothesis(weights), axis=-1), axis=-1)
         after = jnp.sum(self._most_probable(weights, cells), axis=-1)
-        right = right[..., None]
-        removed = (after - right) / jnp.maximum(1.0 - right, 1e-4)
-        return jnp.clip(removed, 0.0, 1.0)
+        return share_removed(right, after)
 
     def _is_small(self, cells: Float[Array, "queries cells classes"]) -> bool:
         """Whether all hypotheses, queries and cells can be looked at together."""

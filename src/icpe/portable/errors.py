@@ -47,8 +47,9 @@ def suggesting(
         known: the names there are.
         listing: a sentence that names them, with a small first letter and a period.
     """
-    close = difflib.get_close_matches(given, list(known), n=1)
+    folded = {name.casefold(): name for name in known}
+    close = difflib.get_close_matches(given.casefold(), list(folded), n=1)
     if not close:
         return f"{complaint}; {listing}" if listing else f"{complaint}."
-    meant = f"{complaint}; did you mean {close[0]!r}?"
+    meant = f"{complaint}; did you mean {folded[close[0]]!r}?"
     return f"{meant} {listing[0].upper()}{listing[1:]}" if listing else meant

@@ -16,7 +16,7 @@ from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
-from icpe.nets.predictions import PredictionShape
+from icpe.nets.evidence import PredictionShape
 from icpe.nets.transformer import TransformerConfig
 from support.prediction_tables import predictions, random_law, symbol_table
 from support.random_weights import random_weights

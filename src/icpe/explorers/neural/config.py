@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from icpe.core.errors import InvalidParameterError
 from icpe.core.history import History
 from icpe.core.spec import TaskSpec
-from icpe.nets.predictions import NUM_FEATURES, PredictionShape
+from icpe.nets.evidence import NUM_FEATURES, PredictionShape
 from icpe.nets.tokens import (
     AnySummary,
     EntrySummary,

@@ -36,7 +36,8 @@ from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.nets.canvas import AbstractSummaryEncoder, CanvasEncoder
 from icpe.nets.encoders import AbstractOutcomeEncoder, LinearEncoder, PatchEncoder
-from icpe.nets.predictions import NUM_FEATURES, Predictions, QueryView
+from icpe.nets.evidence import NUM_FEATURES, AbstractPredictions, QueryView, Told
+from icpe.nets.predictions import Predictions
 from icpe.nets.sequence import SequenceNet
 from icpe.nets.tied import TiedHead
 from icpe.nets.tokens import Token, summary_size
@@ -82,7 +83,7 @@ class ExplorerNets(eqx.Module):
 
     pair: SequenceNet
     tied_heads: TiedHead | None
-    predictions: Predictions | None
+    predictions: AbstractPredictions | None
     spec: TaskSpec = eqx.field(static=True)
     config: NetConfig = eqx.field(static=True)
     prices: PriceRange = eqx.field(static=True)
@@ -93,7 +94,7 @@ class ExplorerNets(eqx.Module):
         config: NetConfig,
         prices: PriceRange,
         *,
-        predictions: Predictions | None = None,
+        predictions: AbstractPredictions | None = None,
         key: PRNGKey,
     ):
         """Networks with fresh weights; tables that are not given say nothing."""
@@ -143,11 +144,18 @@ class ExplorerNets(eqx.Module):
         self.prices = prices
 
     @staticmethod
-    def shell(spec: TaskSpec, config: NetConfig, prices: PriceRange) -> "ExplorerNets":
+    def shell(
+        spec: TaskSpec,
+        config: NetConfig,
+        prices: PriceRange,
+        predictions: AbstractPredictions | None = None,
+    ) -> "ExplorerNets":
         """Networks of these shapes, without weights."""
-        return eqx.filter_eval_shape(
-            lambda key: ExplorerNets(spec, config, prices, key=key), jr.key(0)
-        )
+
+        def build(key, predictions):
+            return ExplorerNets(spec, config, prices, predictions=predictions, key=key)
+
+        return eqx.filter_eval_shape(build, jr.key(0), predictions)
 
     def along(
         self,
@@ -212,7 +220,9 @@ class ExplorerNets(eqx.Module):
         """Without the tables, which are counted and not trained."""
         return _with(self, None)
 
-    def with_predictions(self, predictions: Predictions | None) -> "ExplorerNets":
+    def with_predictions(
+        self, predictions: AbstractPredictions | None
+    ) -> "ExplorerNets":
         """With tables put back."""
         return _with(self, predictions)
 
@@ -378,13 +388,6 @@ class Asked(eqx.Module):
         return jnp.where(price > 0, price, of_budget)
 
 
-class Told(eqx.Module):
-    """What the tables say at each position, of hypotheses and of queries."""
-
-    log_posterior: Float[Array, "*tokens hypotheses"]
-    view: QueryView
-
-
 class Seen(eqx.Module):
     """All of a batch of histories that the networks look at."""
 
@@ -393,9 +396,9 @@ class Seen(eqx.Module):
 
 
 class Predicted(eqx.Module):
-    """What the tables say of a history: weights of classes, and queries made."""
+    """What predictions need of a history: their state, and queries made."""
 
-    log_weights: Float[Array, "*tokens classes"]
+    state: PyTree
     counts: Float[Array, "*tokens queries"]
 
     @staticmethod
@@ -413,17 +416,16 @@ class Predicted(eqx.Module):
         assert nets.predictions is not None
         made = jnp.arange(self.counts.shape[0]) == query
         return Predicted(
-            nets.predictions.update(self.log_weights, query, outcome),
+            nets.predictions.update(self.state, query, outcome),
             self.counts + made.astype(self.counts.dtype),
         )
 
-    def told(self, predictions: Predictions) -> Told:
+    def told(self, predictions: AbstractPredictions) -> Told:
         """What follows for hypotheses and queries."""
-        log_posterior = predictions.log_posterior(self.log_weights)
-        return Told(log_posterior, predictions.view(self.log_weights, self.counts))
+        return predictions.told(self.state, self.counts)
 
 
-def _with(nets: ExplorerNets, predictions: Predictions | None) -> ExplorerNets:
+def _with(nets: ExplorerNets, predictions: AbstractPredictions | None) -> ExplorerNets:
     return eqx.tree_at(
         lambda nets: nets.predictions,
         nets,

@@ -1,10 +1,12 @@
-"""The belief that counted predictions alone give: where the networks start."""
+"""The belief that predictions alone give: where the networks start."""
 
 import jax
 from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index
 from icpe.core.belief import AbstractPredictiveBelief
+from icpe.nets.evidence import AbstractPredictions
+from icpe.nets.exact import ExactPredictions
 from icpe.nets.predictions import LogWeights, Predictions
 
 
@@ -26,3 +28,11 @@ class PredictedBelief(AbstractPredictiveBelief):
 
     def information_gains(self, state: LogWeights) -> Float[Array, "queries"]:
         return self.predictions.information(jax.nn.softmax(state))
+
+
+def belief_of(predictions: AbstractPredictions) -> AbstractPredictiveBelief:
+    """The belief behind predictions, exact as far as they are."""
+    if isinstance(predictions, ExactPredictions):
+        return predictions.belief
+    assert isinstance(predictions, Predictions)
+    return PredictedBelief(predictions)

@@ -14,7 +14,18 @@ from icpe.families.csv_files import Table, read_costs, read_table
 from icpe.families.item_bank.law import ItemBank
 
 _MOST_GRADES = 12
+_MOST_DEVIATIONS = 5.0
 _GRADES = tuple(f"b{k}" for k in range(1, _MOST_GRADES + 1))
+_ALSO = {
+    "name": "item",
+    "id": "item",
+    "item_id": "item",
+    "discrimination": "a",
+    "difficulty": "b",
+    "guessing": "c",
+    "domain": "content",
+}
+"""Other words for columns."""
 COLUMNS = ("item", "a", "b", "c", "content", "cost", *_GRADES)
 
 
@@ -49,7 +60,7 @@ def from_item_bank(
         DataError: the bank or a number in it is not what it must be.
         InvalidParameterError: an argument does not fit.
     """
-    table = read_table(bank, ("item",), COLUMNS[1:], what="bank")
+    table = read_table(bank, ("item",), COLUMNS[1:], what="bank", also=_ALSO)
     names = [table.word("item", row) for row in range(len(table))]
     for row, name in enumerate(names):
         if names.index(name) != row:
@@ -69,7 +80,7 @@ def from_item_bank(
         thresholds=jnp.asarray(thresholds),
         guess=jnp.asarray(_guesses(table, thresholds)),
         title=Path(table.name).name,
-        cuts=_cuts(cuts),
+        cuts=_cuts(cuts, float(mean), float(deviation)),
         mean=float(mean),
         deviation=float(deviation),
         grades=tuple(np.isfinite(thresholds).sum(axis=1).tolist()),
@@ -82,12 +93,22 @@ def from_item_bank(
     )
 
 
-def _cuts(cuts: Any) -> tuple[float, ...]:
-    values = np.atleast_1d(np.asarray(cuts, float))
+def _cuts(cuts: Any, mean: float, deviation: float) -> tuple[float, ...]:
+    try:
+        values = np.atleast_1d(np.asarray(cuts, float))
+    except (TypeError, ValueError):
+        values = np.zeros(0)
     if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values)):
         raise InvalidParameterError(f"cuts must be one or more numbers; got {cuts!r}.")
     if np.any(np.diff(values) <= 0):
         raise InvalidParameterError(f"cuts must rise; got {cuts!r}.")
+    far = np.abs(values - mean) > _MOST_DEVIATIONS * deviation
+    if far.any():
+        raise InvalidParameterError(
+            f"cuts: hardly anybody's ability lies beyond {values[far][0]:g}, where its "
+            f"mean is {mean:g} and its standard deviation {deviation:g}; choose cuts "
+            "among the abilities, or give their mean and deviation."
+        )
     return tuple(values.tolist())
 
 

@@ -62,8 +62,9 @@ def from_likelihoods(
             file, or a data frame, with columns hypothesis, query, outcome and
             probability, and optionally prior and cost. Outcomes that a file leaves out
             have probability 0.
-        prior: probability of each hypothesis, in order or by name in a mapping; by
-            default the column of the file, else all are equally probable.
+        prior: probability of each hypothesis, in order, by name in a mapping, or the
+            path of a CSV file with columns hypothesis and prior; by default the column
+            of the file, else all are equally probable.
         costs: cost of each query, in order, by name in a mapping, or the path of a CSV
             file with columns query and cost; by default the column of the file, else 1
             each.
@@ -120,7 +121,7 @@ def _from_table(rows: Table) -> _Read:
         if not 0.0 <= probability <= 1.0 + TOLERANCE:
             raise DataError(
                 f"{rows.where(row)}: probability must lie between 0 and 1; got "
-                f"{probability:g}."
+                f"{probability:g}{_as_share(probability)}."
             )
         if (h, q, o) in cells:
             raise DataError(
@@ -154,6 +155,10 @@ def _from_table(rows: Table) -> _Read:
         _column(rows, "prior", "hypothesis"),
         _column(rows, "cost", "query"),
     )
+
+
+def _as_share(given: float) -> str:
+    return f"; write {given:g} % as {given / 100:g}" if 1.0 < given <= 100.0 else ""
 
 
 def _title(name: str) -> str:
@@ -347,14 +352,23 @@ def _check_sizes(table: np.ndarray, title: str) -> None:
 def _read_prior(prior: Any, names: Sequence[str], size: int) -> Array:
     if prior is None:
         return jnp.full(size, 1.0 / size)
+    if is_path(prior) or is_frame(prior):
+        rows = read_table(prior, ("hypothesis", "prior"), what="prior")
+        prior = _column(rows, "prior", "hypothesis")
     if isinstance(prior, Mapping):
         keys = names or tuple(range(size))
         unknown = [key for key in prior if key not in keys]
         missing = [key for key in keys if key not in prior]
         if unknown or missing:
             what = f"names {unknown[0]!r}" if unknown else f"lacks {missing[0]!r}"
+            near = list(map(str, keys)) if unknown else []
             raise DataError(
-                f"prior {what}; it must have a probability for each hypothesis."
+                suggesting(
+                    f"prior {what}",
+                    str(unknown[0] if unknown else ""),
+                    near,
+                    "it must have a probability for each hypothesis.",
+                )
             )
         prior = [prior[key] for key in keys]
     try:

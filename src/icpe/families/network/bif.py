@@ -5,19 +5,25 @@ before it reads the file, and put back afterwards.
 """
 
 import dataclasses
+import math
 import re
 from pathlib import Path
 
 from icpe.core.errors import DataError, suggesting
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_WORD = r'"[^"]*"|[^\s(){}\[\]|,;]+'
+_WORD = r'"[^"]*"|[^\s(){}\[\]|,;"]+'
+_LIST = r'(?:"[^"]*"|[^)"])*'
+"""What stands between parentheses; names in quotes may have some themselves."""
 _VARIABLE = re.compile(
-    rf"variable\s+({_WORD})\s*\{{.*?type\s+discrete\s*\[[^\]]*\]\s*\{{(.*?)\}}\s*;.*?\}}",
+    rf"variable\s+({_WORD})\s*\{{[^{{}}]*?type\s+discrete\s*\[([^\]]*)\]\s*"
+    r'\{((?:"[^"]*"|[^}"])*)\}\s*;.*?\}',
     re.DOTALL,
 )
-_PROBABILITY = re.compile(r"probability\s*\(([^)]*)\)\s*\{(.*?)\}", re.DOTALL)
-_ROW = re.compile(r"\(([^)]*)\)([^;]*);|(table|default)([^;]*);", re.DOTALL)
+_PROBABILITY = re.compile(
+    rf'probability\s*\(({_LIST})\)\s*\{{((?:"[^"]*"|[^}}"])*)\}}', re.DOTALL
+)
+_ROW = re.compile(rf"\(({_LIST})\)([^;]*);|(table|default)([^;]*);", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,10 +65,16 @@ def with_plain_names(copy: Path, said: str) -> PlainNames:
     found = _VARIABLE.findall(text)
     if not found:
         return PlainNames()
-    names = [_bare(name) for name, _ in found]
+    names = [_bare(name) for name, _, _ in found]
     states = {
-        name: _words(words) for name, (_, words) in zip(names, found, strict=True)
+        name: _words(words) for name, (_, _, words) in zip(names, found, strict=True)
     }
+    for name, (_, number, _) in zip(names, found, strict=True):
+        if number.strip() != str(len(states[name])):
+            raise DataError(
+                f"{said}: variable {name!r} is to have {number.strip()} states, but "
+                f"{len(states[name])} are named: {', '.join(states[name])}."
+            )
     for name in names:
         twice = [it for it in states[name] if states[name].count(it) > 1]
         if names.count(name) > 1 or twice:
@@ -101,9 +113,13 @@ def _probability(header: str, body: str, plain, states, said: str) -> list[str]:
             )
     given = f" | {', '.join(plain[it] for it in parents)}" if parents else ""
     lines = [f"probability ( {plain[child]}{given} ) {{"]
+    size = len(states[child])
+    every = size * math.prod(len(states[parent]) for parent in parents)
     for row in _ROW.finditer(body):
         if row[3]:
-            lines.append(f"  {row[3]} {row[4].strip()};")
+            number = every if row[3] == "table" else size
+            numbers = _numbers(row[4], number, child, said)
+            lines.append(f"  {row[3]} {numbers};")
             continue
         labels = []
         for parent, state in zip(parents, _words(row[1]), strict=False):
@@ -123,8 +139,24 @@ def _probability(header: str, body: str, plain, states, said: str) -> list[str]:
                 f"{said} has probabilities of {child!r} for {row[1].strip()}; there "
                 f"must be a state for each of its parents {', '.join(parents)}."
             )
-        lines.append(f"  ({', '.join(labels)}) {row[2].strip()};")
+        numbers = _numbers(row[2], size, child, said)
+        lines.append(f"  ({', '.join(labels)}) {numbers};")
     return [*lines, "}"]
+
+
+def _numbers(text: str, number: int, child: str, said: str) -> str:
+    """So many probabilities, with commas between."""
+    words = text.replace(",", " ").split()
+    try:
+        chances = [float(word) for word in words]
+    except ValueError:
+        chances = []
+    if len(chances) != number:
+        raise DataError(
+            f"{said} has {' '.join(text.split())!r} as probabilities of {child!r}; "
+            f"there must be {number} numbers."
+        )
+    return ", ".join(words)
 
 
 def _words(text: str) -> list[str]:

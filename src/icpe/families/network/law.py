@@ -14,7 +14,7 @@ from jax.scipy.special import entr
 from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey
-from icpe.core.belief import AbstractPredictiveBelief
+from icpe.core.belief import AbstractPredictiveBelief, Outlook
 from icpe.core.checks import check_at_least
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
@@ -226,6 +226,10 @@ class NetworkBelief(AbstractPredictiveBelief):
         self, state: Float[Array, "queries"]
     ) -> Float[Array, "queries"]:
         """Mutual information of the target and each variable, given what was seen."""
+        return self.outlook(state).information
+
+    def outlook(self, state: Float[Array, "queries"]) -> Outlook:
+        """From one elimination, and its pass backwards."""
         log_posterior, marginals = self._believed(state)
         hypotheses = jnp.exp(log_posterior)
         joint = hypotheses[:, None, None] * marginals[:, jnp.asarray(self.nodes)]
@@ -236,7 +240,13 @@ class NetworkBelief(AbstractPredictiveBelief):
             - jnp.sum(entr(joint), axis=(0, 2))
         )
         # What was seen already tells nothing, and its marginals are others.
-        return jnp.where(state < 0, jnp.maximum(told, 0.0), 0.0)
+        is_new, right = state < 0, jnp.max(hypotheses)
+        after = jnp.sum(jnp.max(joint, axis=0), axis=1)
+        return Outlook(
+            log_posterior,
+            jnp.where(is_new, jnp.maximum(told, 0.0), 0.0),
+            jnp.where(is_new, after, right),
+        )
 
     def joint_and_marginals(self, state: Float[Array, "queries"]):
         """As in `icpe.theory.network_inference`, given what was seen."""

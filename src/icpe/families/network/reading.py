@@ -22,6 +22,9 @@ from icpe.families.likelihoods.reading import MOST_OUTCOMES, TOLERANCE
 from icpe.families.network.bif import PlainNames, with_plain_names
 from icpe.families.network.law import Network
 
+_RUNS_CODE = ("pkl",)
+"""Formats that run what is in the file."""
+
 
 def from_network(
     network: Any,
@@ -127,7 +130,7 @@ def _load(network: Any) -> tuple[str, Any, PlainNames]:
         names = PlainNames()
         if copy.suffix.lower() == ".bif":
             names = with_plain_names(copy, str(path))
-        known = gum.availableBNExts().split("|")
+        known = [it for it in gum.availableBNExts().split("|") if it not in _RUNS_CODE]
         if copy.suffix.lower().removeprefix(".") not in known:
             raise DataError(
                 f"{path} has the extension {copy.suffix or 'none'!r}; pyAgrum reads "
@@ -141,7 +144,9 @@ def _load(network: Any) -> tuple[str, Any, PlainNames]:
                 "the arrows."
             ) from None
         except Exception as error:  # whatever pyAgrum finds wrong with it
-            said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            said = str(error).replace(str(copy), path.name)
+            said = " ".join(said.split()).removeprefix("[pyAgrum] ").rstrip(".")
+            said = said or type(error).__name__
             if "cycle" in said.lower():
                 said = "it has a cycle: a variable is its own ancestor"
             raise DataError(f"{path} is no network that can be read: {said}.") from None
@@ -198,6 +203,12 @@ def _checked(table: np.ndarray, states, variable, names: PlainNames, title: str)
     """A table that sums to 1 over the states of its variable, as one vector."""
     sums = table.sum(axis=-1)
     if not np.all(table >= 0) or np.any(np.abs(sums - 1.0) > TOLERANCE):
+        if np.any(sums == 0):
+            raise DataError(
+                f"{title}: there are no probabilities of "
+                f"{names.variable(variable.name())!r} for some states of its parents; "
+                "give a row for each."
+            )
         worst = float(sums.flat[int(np.argmax(np.abs(sums - 1.0)))])
         raise DataError(
             f"{title}: the probabilities of {names.variable(variable.name())!r} "

@@ -20,8 +20,9 @@ from jaxtyping import Array, Int, UInt32
 
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.checks import check_at_least, check_between, is_whole
-from icpe.core.errors import InvalidParameterError, UnsupportedError
+from icpe.core.errors import IcpeError, InvalidParameterError, UnsupportedError
 from icpe.core.family import AbstractTaskFamily, StepResult, parameter
+from icpe.core.host import SimulatorError
 from icpe.core.spec import TaskSpec
 from icpe.families.registry import register
 from icpe.integrations.gymnasium.host import HostWorld
@@ -32,6 +33,8 @@ Source = str | Callable[[], Any] | gymnasium.Env | VectorEnv
 _MAKERS: dict[str, Callable[[], Any]] = {}
 """Environments that have no id, by the name under which their families know them."""
 _WORLDS: dict["HostFamily", HostWorld] = {}
+
+_NUM_LOOKS = 16
 
 Seed = UInt32[Array, ""]
 
@@ -98,12 +101,13 @@ class HostFamily(AbstractTaskFamily):
                 self.environment,
                 self.num_queries,
                 self.num_hypotheses,
+                outcome_size=self.outcome_size,
                 most_lanes=self.lanes,
             )
         return _WORLDS[self]
 
     def _make(self) -> AbstractLanes:
-        return _as_lanes(_maker(self.environment, json.loads(self.options))())
+        return _made(self.environment, json.loads(self.options))
 
     def steps_alone(self, number: int, *, seed: int = 0) -> float:
         """Steps a second of the environment by itself, with random queries."""
@@ -177,9 +181,10 @@ def from_gymnasium(
     """The family of the episodes of an environment.
 
     Its `reset` must return `info["hypothesis"]`, the number of the true answer, and
-    draw all that is random from the seed that it is given. Actions are a `Discrete`
-    space; `info["action_mask"]`, where there is one, says which are allowed. Rewards
-    are not used. Observations of any space are flattened.
+    draw all that is random from the seed that it is given. Actions are a `Discrete`,
+    `MultiDiscrete` or `MultiBinary` space; `info["action_mask"]`, where there is one,
+    says which are allowed. Rewards are not used. Observations of any space are
+    flattened.
 
     Args:
         environment: the id of a registered environment; or a function without
@@ -202,22 +207,24 @@ def from_gymnasium(
     """
     register(FAMILY_NAME, HostFamily)
     name = _known(environment, options)
-    lanes = _as_lanes(_maker(name, options)())
+    lanes = _made(name, options)
     env: Any = lanes.env  # pyright: ignore[reportAttributeAccessIssue]
     try:
         facts = _facts(env, lanes, name, num_hypotheses, num_queries, horizon)
-        world = HostWorld(lambda: lanes, name, facts["num_queries"], 2**31)
-        seeds = np.arange(16)
-        world.hypotheses(seeds)
-        outcome, _, _ = world.look(seeds, np.zeros((16, 1)), np.zeros(16, np.int32))
+        first = _FirstLook(lanes, name, facts)
     finally:
         lanes.close()
+    again = _made(name, options)
+    try:
+        first.check_same(_FirstLook(again, name, facts))
+    finally:
+        again.close()
     family = HostFamily(
         environment=name,
         options=json.dumps(options, sort_keys=True),
-        outcome_size=outcome.shape[-1],
-        reveals=bool(np.any(outcome)),
-        masks=world.says_masks,
+        outcome_size=first.outcome.shape[-1],
+        reveals=bool(np.any(first.outcome)),
+        masks=first.says_masks,
         costs=tuple(map(float, costs)),
         queries_alike=queries_alike,
         **facts,
@@ -225,15 +232,42 @@ def from_gymnasium(
     return family
 
 
-def _facts(env, lanes, name, num_hypotheses, num_queries, horizon) -> dict[str, Any]:
-    actions = getattr(lanes.action_space, "n", None)
-    if actions is None or getattr(lanes.action_space, "start", 0) != 0:
-        raise InvalidParameterError(
-            f"The actions of {name} must be a Discrete space from 0 on; they are "
-            f"{lanes.action_space}."
+class _FirstLook:
+    """A few episodes: what is shown at reset and after one query."""
+
+    def __init__(self, lanes: AbstractLanes, name: str, facts: dict[str, Any]):
+        numbers = facts["num_queries"], facts["num_hypotheses"]
+        # There is one environment, so no more episodes than it has lanes.
+        world = HostWorld(lambda: lanes, name, *numbers, most_lanes=lanes.size)
+        seeds, ones = np.arange(_NUM_LOOKS), np.ones(_NUM_LOOKS, np.int32)
+        queries = np.zeros((_NUM_LOOKS, 1), np.int32)
+        self._name = name
+        self.hypotheses = world.hypotheses(seeds)
+        self.outcome, mask, _ = world.look(seeds, queries, 0 * ones)
+        queries[:, 0] = mask.argmax(axis=1)
+        self.answer, _, _ = world.look(seeds, queries, ones)
+        self.says_masks = world.says_masks
+
+    def check_same(self, other: "_FirstLook") -> None:
+        """Raises SimulatorError where another environment differs with equal seeds."""
+        pairs = (
+            ("hypothesis", self.hypotheses, other.hypotheses),
+            ("observation", self.outcome, other.outcome),
+            ("answer to a query", self.answer, other.answer),
         )
+        for what, mine, theirs in pairs:
+            if not np.allclose(mine, theirs, rtol=1e-3, atol=1e-4):
+                raise SimulatorError(
+                    f"Environment {self._name} has another {what} when it is reset "
+                    "with the same seed; let it draw all that is random from "
+                    "self.np_random after super().reset(seed=seed)."
+                )
+
+
+def _facts(env, lanes, name, num_hypotheses, num_queries, horizon) -> dict[str, Any]:
+    actions = lanes.actions.number
     num_hypotheses = num_hypotheses or _attribute(env, "num_hypotheses")
-    num_queries = num_queries or _attribute(env, "num_queries") or int(actions)
+    num_queries = num_queries or _attribute(env, "num_queries") or actions
     limit = getattr(env.spec, "max_episode_steps", None)
     horizon = horizon or _attribute(env, "horizon") or limit
     facts = {"num_hypotheses": num_hypotheses, "horizon": horizon}
@@ -242,7 +276,8 @@ def _facts(env, lanes, name, num_hypotheses, num_queries, horizon) -> dict[str, 
             raise InvalidParameterError(
                 f"{word} is missing: {name} does not say it; give it to from_gymnasium."
             )
-    check_between("num_queries", num_queries, 1, int(actions))
+    check_at_least("num_hypotheses", facts["num_hypotheses"], 2)
+    check_between("num_queries", num_queries, 1, actions)
     facts["num_queries"] = num_queries
     return {word: operator.index(value) for word, value in facts.items()}
 
@@ -313,11 +348,19 @@ def _maker(name: str, options: dict[str, Any]) -> Callable[[], Any]:
     return make
 
 
-def _as_lanes(env: Any) -> AbstractLanes:
+def _made(name: str, options: dict[str, Any]) -> AbstractLanes:
+    """Environments side by side, or one."""
+    try:
+        env = _maker(name, options)()
+    except IcpeError:
+        raise
+    except Exception as error:  # whatever making it runs into
+        short = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise SimulatorError(f"Making environment {name} raised {short}") from error
     if isinstance(env, VectorEnv):
-        return VectorLanes(env)
+        return VectorLanes(env, name)
     if isinstance(env, gymnasium.Env):
-        return OneLane(env)
+        return OneLane(env, name)
     raise InvalidParameterError(
         f"environment must make a gymnasium.Env or VectorEnv; it made {env!r}."
     )

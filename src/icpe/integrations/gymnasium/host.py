@@ -57,6 +57,7 @@ class HostWorld:
         name: of the environment, for people.
         num_queries: the first actions, which are queries.
         num_hypotheses: how many answers there are.
+        outcome_size: numbers in an observation; as many as the first has, if None.
         most_lanes: how many episodes may be under way; more of them start anew.
         most_kept: how many answers are remembered.
     """
@@ -68,11 +69,13 @@ class HostWorld:
         num_queries: int,
         num_hypotheses: int,
         *,
+        outcome_size: int | None = None,
         most_lanes: int = 4096,
         most_kept: int = 500_000,
     ):
         self._make, self._name = make, name
         self._num_queries, self._num_hypotheses = num_queries, num_hypotheses
+        self._outcome_size = outcome_size
         self._most_lanes, self._most_kept = most_lanes, most_kept
         self._groups: collections.OrderedDict[int, _Group] = collections.OrderedDict()
         self._places: dict[Episode, _Place] = {}
@@ -236,31 +239,54 @@ class HostWorld:
 
     def _read(self, seen: Seen) -> Told:
         space = next(iter(self._groups.values())).lanes.observation_space
-        outcome = np.asarray(flatten(space, seen.observation), np.float32).reshape(-1)
-        mask = seen.info.get("action_mask")
+        flat: Any = flatten(space, seen.observation)
+        outcome = np.asarray(flat, np.float32).reshape(-1)
+        size = self._outcome_size = self._outcome_size or outcome.size
+        if outcome.size != size or not np.all(np.isfinite(outcome)):
+            what = "is not finite"
+            if outcome.size != size:
+                what = f"has {outcome.size} numbers, where another had {size}"
+            raise SimulatorError(
+                f"Environment {self._name} has an observation that {what}; let all "
+                "have the same size and finite numbers."
+            )
+        mask = _info(seen).get("action_mask")
         allowed = np.ones(self._num_queries, bool)
         if mask is not None:
             self.says_masks = True
-            allowed = np.asarray(mask).astype(bool)[: self._num_queries]
+            given = np.asarray(mask).reshape(-1)
+            if given.size < self._num_queries:
+                raise SimulatorError(
+                    f"Environment {self._name} has an action_mask of {given.size} "
+                    f"entries for {self._num_queries} queries; give one for each."
+                )
+            allowed = given.astype(bool)[: self._num_queries]
         return Told(outcome, allowed, seen.ended)
 
     def _truth(self, seen: Seen) -> int:
-        if "hypothesis" not in seen.info:
+        if "hypothesis" not in _info(seen):
             raise SimulatorError(
                 f"Environment {self._name} does not say what is true; let reset return "
                 "info with 'hypothesis', a whole number from 0 to "
                 f"{self._num_hypotheses - 1}."
             )
-        truth = int(seen.info["hypothesis"])
-        if not 0 <= truth < self._num_hypotheses:
+        given = np.asarray(_info(seen)["hypothesis"])
+        whole = given.size == 1 and given.dtype.kind in "iubf"
+        truth = float(given.reshape(())) if whole else -1.0
+        if truth != int(truth) or not 0 <= truth < self._num_hypotheses:
             raise SimulatorError(
-                f"Environment {self._name} has the hypothesis {truth}; it must be a "
-                f"whole number from 0 to {self._num_hypotheses - 1}."
+                f"Environment {self._name} has the hypothesis "
+                f"{_info(seen)['hypothesis']!r}; it must be a whole number from 0 to "
+                f"{self._num_hypotheses - 1}."
             )
-        return truth
+        return int(truth)
 
     def _complaining(self) -> "_Complaints":
         return _Complaints(self._name)
+
+
+def _info(seen: Seen) -> dict[str, Any]:
+    return seen.info if isinstance(seen.info, dict) else {}
 
 
 class _Complaints:

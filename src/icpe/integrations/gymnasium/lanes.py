@@ -15,6 +15,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import iterate
 
+from icpe.core.host import SimulatorError
+from icpe.integrations.gymnasium.actions import CountedActions
+
 
 class Seen(NamedTuple):
     """What an environment showed: observation and info, and whether it has ended."""
@@ -29,7 +32,7 @@ class AbstractLanes(abc.ABC):
 
     size: int
     observation_space: gymnasium.Space
-    action_space: gymnasium.Space
+    actions: CountedActions
 
     @abc.abstractmethod
     def reset(self, seeds: Sequence[int]) -> list[Seen]:
@@ -49,17 +52,23 @@ class OneLane(AbstractLanes):
 
     size = 1
 
-    def __init__(self, env: gymnasium.Env):
+    def __init__(self, env: gymnasium.Env, name: str):
         self.env = env
         self.observation_space = env.observation_space
-        self.action_space = env.action_space
+        self.actions = CountedActions(env.action_space, name)
 
     def reset(self, seeds: Sequence[int]) -> list[Seen]:
         observation, info = self.env.reset(seed=int(seeds[0]))
         return [Seen(observation, info, False)]
 
     def step(self, actions: Sequence[int], ended: Sequence[bool]) -> list[Seen]:
-        found = self.env.step(self.action_space.dtype.type(actions[0]))  # pyright: ignore
+        found = self.env.step(self.actions.action(actions[0]))
+        if len(found) != 5:
+            raise SimulatorError(
+                f"An environment returned {len(found)} values from step; since "
+                "Gymnasium 0.26 there are five: observation, reward, terminated, "
+                "truncated, info."
+            )
         observation, _, terminated, truncated, info = found
         return [Seen(observation, info, bool(terminated or truncated))]
 
@@ -70,11 +79,11 @@ class OneLane(AbstractLanes):
 class VectorLanes(AbstractLanes):
     """A vectorized environment, in any of the three modes of starting anew."""
 
-    def __init__(self, env: VectorEnv):
+    def __init__(self, env: VectorEnv, name: str):
         self.env = env
         self.size = env.num_envs
         self.observation_space = env.single_observation_space
-        self.action_space = env.single_action_space
+        self.actions = CountedActions(env.single_action_space, name)
         mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
         self._mode = AutoresetMode(mode)
 
@@ -87,7 +96,8 @@ class VectorLanes(AbstractLanes):
         if self._mode is AutoresetMode.DISABLED and any(ended):
             self.env.reset(options={"reset_mask": np.asarray(ended, bool)})
         dtype = self.env.action_space.dtype
-        found = self.env.step(np.asarray(actions, dtype))
+        made = [self.actions.action(query) for query in actions]
+        found = self.env.step(np.asarray(made, dtype))
         observations, _, terminated, truncated, infos = found
         over = np.asarray(terminated) | np.asarray(truncated)
         seen = self._seen(observations, infos, over)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from icpe.core.csv_text import as_number
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
@@ -78,7 +79,8 @@ def read_costs(path: Path) -> tuple[dict[str, float], dict[str, list[str]]]:
     Raises:
         DataError: the file is something else.
     """
-    header, rows = read_rows(path)
+    cells = read_rows(path)
+    header, rows = cells.header, cells.rows
     lower = [name.lower() for name in header]
     known = {
         "feature": ("feature", "column", "query", "name"),
@@ -96,7 +98,7 @@ def read_costs(path: Path) -> tuple[dict[str, float], dict[str, list[str]]]:
         )
     costs: dict[str, float] = {}
     groups: dict[str, list[str]] = {}
-    for number, row in enumerate(rows, start=2):
+    for number, row in zip(cells.lines, rows, strict=True):
         feature, word = row[place["feature"]].strip(), row[place["cost"]].strip()
         group = "" if place["group"] is None else row[place["group"]].strip()
         if group:
@@ -104,7 +106,7 @@ def read_costs(path: Path) -> tuple[dict[str, float], dict[str, list[str]]]:
         if not word and group:
             continue
         try:
-            cost = float(word)
+            cost = as_number(word, cells.delimiter)
         except ValueError:
             raise DataError(
                 f"{path}, line {number}: the cost of {feature} must be a number; got "

@@ -42,6 +42,8 @@ _NUM_TRIED = 320
 _TRIED_STEPS = 12
 _NO_ROW = -1e9
 _TELLS_ALL = 0.995
+_MANY_CLASSES = 0.3
+"""Of the rows; with so many, the target is a number or a name."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -271,6 +273,11 @@ def _check_classes(labels: Int[np.ndarray, "rows"], classes: Sequence[str]) -> N
         )
     counts = np.bincount(labels, minlength=len(classes))
     for name, count in zip(classes, counts, strict=True):
+        if count < 2 and len(classes) > _MANY_CLASSES * len(labels):
+            raise InvalidParameterError(
+                f"y has {len(classes)} different values in {len(labels)} rows; classes "
+                "must be few, so cut a number into ranges, or choose another column."
+            )
         if count < 2:
             raise InvalidParameterError(
                 f"The target has {count} row of class {name!r}; a class needs at least "

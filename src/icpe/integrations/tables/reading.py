@@ -1,7 +1,7 @@
 """Rows as columns of numbers or of words, wherever they come from."""
 
-import csv
 import dataclasses
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from icpe.core.csv_text import Cells, all_numbers, read_cells
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
@@ -19,6 +20,10 @@ from icpe.core.errors import (
 from icpe.families.table.columns import MISSING, as_word, is_missing
 
 _LARGEST = -MISSING
+_FEW_WORDS = 0.1
+"""Share of words up to which a column is one of numbers, of which there must be .."""
+_MANY_NUMBERS = 20
+""".. so many different ones."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,15 +80,17 @@ def is_frame(rows: Any) -> bool:
 
 
 def read_csv(path: Path, target: str) -> tuple[list[Column], list[str]]:
-    """The features and the classes of a comma-separated file with a header.
+    """The features and the classes of a CSV file with a header.
 
-    A column is one of numbers if all that is not empty can be read as numbers.
+    A column is one of numbers if all that is not empty can be read as numbers; a few
+    words among many different numbers are taken as not known, with a warning.
 
     Raises:
         DataError: the file cannot be read, or is no such table.
         UnknownNameError: it has no column of that name.
     """
-    header, rows = read_rows(path)
+    cells = read_rows(path)
+    header, rows = cells.header, cells.rows
     if target not in header:
         raise UnknownNameError(
             suggesting(
@@ -94,55 +101,63 @@ def read_csv(path: Path, target: str) -> tuple[list[Column], list[str]]:
             )
         )
     place = header.index(target)
-    for number, row in enumerate(rows, start=2):
+    for line, row in zip(cells.lines, rows, strict=True):
         if is_missing(row[place]):
             raise DataError(
-                f"{path}, line {number}: {target} is empty; every row needs a class, "
+                f"{path}, line {line}: {target} is empty; every row needs a class, "
                 "so fill it in or leave the row out."
             )
     columns = []
     for index, name in enumerate(header):
         if index == place:
             continue
-        words = [None if is_missing(row[index]) else row[index].strip() for row in rows]
-        columns.append(_column(name, words, "words"))
-    return columns, [row[place].strip() for row in rows]
+        words = [None if is_missing(row[index]) else row[index] for row in rows]
+        columns.append(_text_column(name, words, cells.delimiter))
+    return columns, [row[place] for row in rows]
 
 
-def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a comma-separated file, all rows as long as the header.
+def _text_column(name: str, words: list[str | None], delimiter: str) -> Column:
+    known = [word for word in words if word is not None]
+    found = all_numbers(known, delimiter)
+    if found is None:
+        strange = {word for word in known if all_numbers([word], delimiter) is None}
+        count = sum(word in strange for word in known)
+        numbers = {word for word in known if word not in strange}
+        if count > _FEW_WORDS * len(known) or len(numbers) < _MANY_NUMBERS:
+            return Column(name, None, tuple(words))
+        shown = ", ".join(map(repr, sorted(strange)[:3]))
+        warnings.warn(
+            f"Column {name!r} has numbers, and {count} values that are none, such as "
+            f"{shown}; these are taken as not known.",
+            stacklevel=3,
+        )
+        words = [None if word in strange else word for word in words]
+        return _text_column(name, words, delimiter)
+    numbers = np.full(len(words), np.nan)
+    numbers[[i for i, word in enumerate(words) if word is not None]] = found
+    return _numbers(name, numbers)
+
+
+def read_rows(path: Path) -> Cells:
+    """The cells of a file with a header and at least one row.
+
+    A column without a name is called by its place.
 
     Raises:
-        DataError: the file cannot be read, or a row has another length.
+        DataError: the file cannot be read, a row has another length, or two columns
+            have one name.
     """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [row for row in csv.reader(file) if any(it.strip() for it in row)]
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(
-            f"{path} is no comma-separated text in UTF-8: {error}."
-        ) from error
-    if len(lines) < 2:
-        raise DataError(
-            f"{path} must have a header and at least one row; it has {len(lines)} "
-            "lines with something in them."
-        )
-    header = [name.strip() for name in lines[0]]
+    cells = read_cells(path)
+    if not cells.rows:
+        raise DataError(f"{path} must have a header and at least one row; it has none.")
+    header = [name or f"column {i + 1}" for i, name in enumerate(cells.header)]
     twice = {name for name in header if header.count(name) > 1}
     if twice:
         raise DataError(
             f"{path} has several columns named {', '.join(sorted(twice))}; give every "
             "column a name of its own."
         )
-    for number, row in enumerate(lines[1:], start=2):
-        if len(row) != len(header):
-            raise DataError(
-                f"{path}, line {number} has {len(row)} values, and the header "
-                f"{len(header)}; give every row a value for each column."
-            )
-    return header, lines[1:]
+    return dataclasses.replace(cells, header=header)
 
 
 def _frame(rows: Any):
@@ -189,9 +204,7 @@ def _column(name: str, values: list[Any], kind: str | None) -> Column:
             )
     texts = all(isinstance(value, str) for value in known)
     truths = any(isinstance(value, bool | np.bool_) for value in known)
-    if kind == "words" and known and all(map(_is_number, known)):
-        kind = "numbers"
-    elif kind is None and known and not texts and not truths:
+    if kind is None and known and not texts and not truths:
         kind = "numbers" if all(map(_is_number, known)) else None
     if kind == "numbers" or not known:
         numbers = [np.nan if is_missing(it) else float(it) for it in values]
