@@ -23,10 +23,10 @@ class Args:
     """Make a questionnaire from a table of cases, measure it, and certify it.
 
     The table has a header, and commas, semicolons or tabs between values. Values are
-    numbers or words; leave a cell empty if its value is unknown. Some rows are put aside first, and the
-    certificate is based on them. `icpe play FILE --human` then asks for one feature at
-    a time.
-    The exit status is 1 if --error-prob was not certified; the file is written anyway.
+    numbers or words; leave a cell empty if its value is unknown. Some rows are put
+    aside first, and the certificate is based on them. `icpe play FILE --human` then
+    asks for one feature at a time. The exit status is 1 if --error-prob was not
+    certified; the file is written anyway.
     """
 
     data: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="TABLE.csv")]
