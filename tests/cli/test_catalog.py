@@ -73,7 +73,7 @@ def test_a_record_has_the_fields_of_what_it_stands_for(record, config):
 
 NAMES = {
     "icpe.nets.transformer.TransformerConfig": "TransformerRecord",
-    "icpe.nets.predictions.PredictionShape": "PredictionRecord",
+    "icpe.nets.evidence.PredictionShape": "PredictionRecord",
     "icpe.artifact.records.": "",
 }
 
