@@ -189,7 +189,7 @@ def test_findings_that_cannot_be_contradict(bif, history_of):
 @pytest.mark.parametrize(
     "change, complaint",
     [
-        (("(5-12, on)", "(5-13, on)"), "'Fault' is '5-13', which is none of its stat"),
+        (("(5-12, on)", "(5-13, on)"), "'Fault' is '5-13'; did you mean '5-12'"),
         (("Sign | Fault, ", "Sign | Fault, Luck, "), "'Luck', which is no variable"),
         (("(on) 0.6, 0.3", "(on) 0.6, 0.9"), "probabilities of 'Fault' .*sum is 1.6"),
         (("[ 3 ] { low,", "[ 4 ] { low,"), "to have 4 states, but 3 are named"),
