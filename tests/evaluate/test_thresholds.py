@@ -114,5 +114,5 @@ def test_close_rules_are_told_apart_by_few_episodes():
         assert cost is not None and found is not None
         costs.append(cost)
         noisy.append(found.cost)
-    assert np.mean(costs) == pytest.approx(np.mean(noisy), abs=4 * np.std(noisy))
+    assert np.mean(costs) == pytest.approx(np.mean(noisy), abs=4 * float(np.std(noisy)))
     assert np.std(costs) < 0.7 * np.std(noisy)

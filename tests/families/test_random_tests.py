@@ -7,7 +7,7 @@ from icpe.core.errors import InvalidParameterError
 from icpe.core.request import OperatingPoint
 from icpe.explorers.registry import make_explorer
 from icpe.families import RandomTests
-from icpe.families.finite import bayes_limits
+from icpe.families.finite import bayes_optimum
 from icpe.play.rollout import rollout_chunks
 from icpe.testing import check_family
 
@@ -109,12 +109,13 @@ def test_the_limit_with_one_test_is_a_mixture_of_testing_and_guessing():
     family = RandomTests(num_conditions=2, num_tests=1, once=False, horizon=1)
     best = family.table[:, 0].max(axis=0).sum() / 2
     error_prob = 1 - (0.5 + best) / 2  # Halfway: every other time it takes the test.
-    limits = bayes_limits(family, error_prob=error_prob)
+    limits = bayes_optimum(family, error_prob=error_prob).limits
     assert limits["bayes_mean_queries"] == pytest.approx(0.5, rel=1e-4)
-    impossible = bayes_limits(family, error_prob=(1 - best) / 2)
+    impossible = bayes_optimum(family, error_prob=(1 - best) / 2).limits
     assert impossible == {"bayes_mean_queries": None}
-    assert bayes_limits(family) == {}
-    assert bayes_limits(RandomTests(), error_prob=0.1) == {}
+    assert bayes_optimum(family).limits == {}
+    unknown = bayes_optimum(RandomTests(), error_prob=0.1)
+    assert unknown.limits == {} and "dynamic program" in unknown.reason
 
 
 @pytest.mark.parametrize("max_cost", [1, 3])
@@ -134,7 +135,7 @@ def test_the_limit_of_tests_that_are_made_once_is_that_of_all_histories(max_cost
         return max(options)
 
     _, accuracy, cost = best(np.full(3, 1 / 3), frozenset(range(3)))
-    found = bayes_limits(family, price=price)
+    found = bayes_optimum(family, price=price).limits
     assert found["bayes_accuracy"] == pytest.approx(accuracy, abs=1e-6)
     name = "bayes_mean_cost" if max_cost > 1 else "bayes_mean_queries"
     assert found[name] == pytest.approx(cost, abs=1e-6)

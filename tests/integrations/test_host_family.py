@@ -251,7 +251,7 @@ class Odd(gymnasium.Env):
             info["action_mask"] = self.odd["mask"]
         return np.full(1, self.odd.get("shown", 0.0), np.float32), info
 
-    def step(self, action):
+    def step(self, action) -> Any:
         assert self.action_space.contains(action)
         size, number = self.odd.get("size", 1), self.odd.get("values", 5)
         noise = self.odd.get("noise", lambda: 0.0)()

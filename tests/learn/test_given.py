@@ -13,6 +13,7 @@ from icpe.learn.given import given_tables
 from icpe.learn.recipe import recipe
 from icpe.learn.shape import tables_of, trust_of
 from icpe.learn.survey import survey
+from icpe.nets.predictions import Predictions
 
 TEST = AdaptiveTest(num_items=12, horizon=8, draw=5)
 ANSWERS = np.array([[0.0], [1.0]], np.float32)
@@ -52,7 +53,7 @@ def test_the_posterior_and_the_information_are_those_of_the_exact_belief(
 def test_a_family_whose_hypotheses_do_not_fix_the_law_starts_from_its_belief():
     found = survey(TEST)
     assert found.share_between_tasks > 0.01
-    assert found.given is not None and found.given.num_each > 10
+    assert isinstance(found.given, Predictions) and found.given.num_each > 10
     config = recipe("cpu", TEST, found)
     assert tables_of(config, found) is found.given and trust_of(config, found) == 1.0
 

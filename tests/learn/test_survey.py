@@ -10,6 +10,7 @@ import pytest
 from icpe.families import DeterministicBandit, GaussianBandit
 from icpe.learn import survey as module
 from icpe.learn.survey import survey
+from icpe.nets.predictions import Predictions
 from icpe.studies.gauntlet import HiddenNumber
 from support.toy_tasks import Hint, Lockers, TwoBits, TwoDoors
 
@@ -154,7 +155,8 @@ def test_a_survey_is_made_once_and_the_last_few_are_kept(monkeypatch):
 
 def test_a_family_that_gives_its_likelihood_is_taken_at_its_word():
     found = survey(HiddenNumber(size=4, lies=0.1, horizon=8))
-    assert found.given is not None and found.predictions is not None
+    assert isinstance(found.given, Predictions)
+    assert found.predictions is not None
     given = np.asarray(found.given.outcomes.cells)
     counted = np.asarray(found.predictions.outcomes.cells)
     numbers = np.arange(4)
