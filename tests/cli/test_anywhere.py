@@ -79,7 +79,7 @@ def test_a_file_for_a_family_of_ones_own_is_used_with_its_module(icpe, folder):
     words = "play mine.safetensors --budget 2 --json"
     refused = icpe(words)
     assert refused.status == 2 and refused.err.count("\n") == 1
-    assert "--import MODULE" in refused.err
+    assert "--import mine.py:Mine" in refused.err
     assert icpe(f"{words} --import mine").status == 0
 
 
@@ -108,7 +108,7 @@ FAULTS = {
     "no such package": ("--import yours.mine", "finds no such module"),
     "no module inside": ("--import mine.deeper", "finds no such module"),
     "a broken one": ("--import broken", "the module raises ZeroDivisionError: "),
-    "one that needs more": ("--import needy", "No module named 'not_installed'; mend"),
+    "one that needs more": ("--import needy", "No module named 'not_installed'; fix"),
     "one that exits": ("--import leaver", "the module raises SystemExit: 3"),
     "a taken name": ("--import taken", "'gaussian-bandit' is already registered"),
 }

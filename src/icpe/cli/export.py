@@ -36,7 +36,6 @@ class Args:
 
 
 EXAMPLES = (
-    "icpe export gaussian-bandit-4 --to onnx bandit.onnx",
     "icpe export gaussian-bandit-4 --to onnx bandit.onnx --runner portable.py",
     "icpe export binary-search-8 --to html search.html",
 )
