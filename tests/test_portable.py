@@ -73,6 +73,7 @@ def test_answers_that_fit_no_number_are_noticed_alike():
     assert twins.two.alarm is not None
 
 
+@pytest.mark.slow
 def test_masks_are_known_alike_and_may_be_told():
     twins = Twins(untrained(VARYING), error_prob=0.1, first_outcome=(0.0, 3.0))
     assert "is not allowed now" in twins.refused(lambda it: it.tell(3, (0.1, 0.0)))
@@ -98,6 +99,7 @@ def test_queries_that_can_be_made_once_are_forbidden_alike():
     assert "has stopped" in twins.refused(lambda it: it.tell(0, 1.0))
 
 
+@pytest.mark.slow
 def test_tasks_that_end_by_themselves():
     twins = Twins(untrained(ROOM), error_prob=0.1, first_outcome=np.zeros(5))
     outcome = np.linspace(0, 1, 5)

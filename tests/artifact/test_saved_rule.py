@@ -44,6 +44,7 @@ def certified(rule):
     return rule.with_certificate(certificate)
 
 
+@pytest.mark.slow
 def test_rows_are_what_the_rule_does_there(rule):
     rows = rule.table.priced()
     assert len(rows) == NUM_DOUBTS
@@ -73,6 +74,7 @@ def test_an_exact_posterior_errs_no_more_than_its_doubt(rule):
         assert row.accuracy >= 1.0 - row.price - 5 * 0.5 / EPISODES**0.5
 
 
+@pytest.mark.slow
 def test_a_file_is_certified_served_and_guarded_like_a_trained_one(certified, tmp_path):
     path = tmp_path / "rule.safetensors"
     certified.save(path)

@@ -325,6 +325,7 @@ def no_training(monkeypatch):
         ("deterministic-bandit --train.error-prob 0.2", "error_prob=0.2"),
     ],
 )
+@pytest.mark.slow
 def test_the_papers_learner_says_what_it_trains_for_before_it_begins(
     icpe, tmp_path, no_training, words, request_
 ):

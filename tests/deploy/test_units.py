@@ -100,6 +100,7 @@ def test_smaller_is_better_mirrors_larger_is_better_bit_for_bit(explorer, noise)
     assert smaller.recommendation == larger.recommendation
 
 
+@pytest.mark.slow
 def test_smaller_is_better_is_kept_with_the_session_and_old_ones_do_not_have_it():
     artifact = make_rule(FAMILY, "top-two", calibration_episodes=8)
     units = icpe.Units("ms", noise=1.5, matters=1.0, smaller_is_better=True)

@@ -74,6 +74,7 @@ def test_what_cannot_be_compared_is_refused():
         compare_at_accuracy(exact, BinarySearch(), 1.0)
 
 
+@pytest.mark.slow
 def test_a_trained_explorer_is_played_at_prices_around_the_accuracy():
     """The table was measured on other episodes and may be off."""
     artifact = zoo.load("noisy-binary-search-8")

@@ -125,6 +125,7 @@ def test_one_session_and_many_at_once_see_the_same():
 
 
 @pytest.mark.parametrize("family", [BANDIT, SEARCH], ids=["numbers", "symbols"])
+@pytest.mark.slow
 def test_a_guard_survives_its_file(family, tmp_path):
     artifact = guarded(family)
     assert artifact.guard is not None

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from icpe import workflow
 from icpe.artifact import Artifact
 from icpe.core.errors import InvalidParameterError, OperatingPointError
 from icpe.core.request import Promise, Request
@@ -64,6 +65,7 @@ def test_a_request_says_what_is_promised():
         Request(budget=3, promise="belief")
 
 
+@pytest.mark.slow
 def test_an_exact_belief_is_right_as_often_as_it_says(rule):
     for row in rule.belief_table.rows:
         assert row.episodes == EPISODES
@@ -76,7 +78,8 @@ def test_an_exact_belief_is_right_as_often_as_it_says(rule):
     assert shares[0] > 0.5 and shares[-1] == 0.0
 
 
-def test_a_belief_that_trusts_too_much_is_recalibrated():
+def test_a_belief_that_trusts_too_much_is_recalibrated(monkeypatch):
+    monkeypatch.setattr(workflow, "check_family", lambda *_, **__: None)  # refuses it
     artifact = with_beliefs(Overconfident(size=5, noise=0.25, horizon=7))
     raw = min(artifact.beliefs.rows, key=lambda row: abs(row.doubt - 0.1))
     assert raw.successes / raw.decided < 0.85

@@ -109,6 +109,7 @@ def test_rules_are_exported(score):
         assert twins.two.recommendation == number
 
 
+@pytest.mark.slow
 def test_a_rule_knows_what_is_allowed_and_what_was_asked():
     tests = ruled(RandomTests(num_conditions=4, num_tests=6), "information-gain")
     twins = Twins(tests, budget=4)
@@ -233,6 +234,7 @@ def test_explorers_of_the_paper_are_exported(asked):
         portable.Session(twins.two.model, price=0.1)
 
 
+@pytest.mark.slow
 def test_tied_heads_and_flags_are_exported():
     family = FeedbackGraph(num_arms=3)
     config = dataclasses.replace(TINY, tied_head=True, entry_summary=True)

@@ -31,6 +31,7 @@ def bank(tmp_path):
     return write
 
 
+@pytest.mark.slow
 def test_it_keeps_its_contract(bank):
     check_family(from_item_bank(bank(), [-0.3, 0.5], content_limits={"m": 2}))
     check_family(make("item-bank"))

@@ -185,7 +185,7 @@ def changed(row, column, value):
         (changed(2, 4, "0.3"), "line 3: prior of 'flu' is 0.3, but 0.2 before"),
         (lines()[:-3], "no row of hypothesis 'cold' and query 'temperature'"),
         (lines()[:6], "one hypothesis"),
-        ([*lines()[:2], "flu,blood test"], "line 3 has 2 entries"),
+        ([*lines()[:2], "flu,blood test"], "line 3 has 2 values"),
         (lines()[:1], "has no rows"),
         ([], "is empty"),
         ([row.rpartition(",")[0].rpartition(",")[0] for row in lines()], "no column"),

@@ -83,6 +83,7 @@ def enumerated(family):
     return joint
 
 
+@pytest.mark.slow
 def test_it_keeps_its_contract(family):
     check_family(family)
     check_family(make("network"))

@@ -173,6 +173,7 @@ def test_it_trains(tmp_path, doors, training):
     assert result.iterations == TINY.num_iterations
 
 
+@pytest.mark.slow
 def test_an_environment_that_raises_leaves_the_last_checkpoint(tmp_path, training):
     path = tmp_path / "c"
     config = dataclasses.replace(TINY, log_every=1, predictions="none")

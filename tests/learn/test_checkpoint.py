@@ -65,6 +65,7 @@ def assert_equal_trees(one, other):
     jax.tree.map(compare, one, other)
 
 
+@pytest.mark.slow
 def test_a_state_comes_back_bit_by_bit(saved, used, fresh, whole_config):
     found = load_checkpoint(saved, fresh, FAMILY, whole_config)
     assert found.seconds == 12.5

@@ -37,6 +37,7 @@ def columns(size: int, tree):
 
 
 @pytest.mark.parametrize("size", [2, 4])
+@pytest.mark.slow
 def test_the_same_episodes_are_drawn_on_any_number_of_devices(size):
     ring = Replay.empty(Experience.like(TwoDoors(horizon=STEPS).spec), ROWS * BATCH)
     crew = Crew(size)

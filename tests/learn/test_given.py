@@ -50,6 +50,7 @@ def test_the_posterior_and_the_information_are_those_of_the_exact_belief(
         )
 
 
+@pytest.mark.slow
 def test_a_family_whose_hypotheses_do_not_fix_the_law_starts_from_its_belief():
     found = survey(TEST)
     assert found.share_between_tasks > 0.01

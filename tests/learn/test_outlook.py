@@ -40,6 +40,7 @@ def test_a_family_under_another_name_gets_the_same_training(machine):
     assert mine == theirs
 
 
+@pytest.mark.slow
 def test_a_family_written_anew_gets_the_same_training():
     """Noisy binary search twice; only names and what is drawn by chance differ."""
     ours = NoisyBinarySearch(size=5, noise=0.1, horizon=12)

@@ -48,6 +48,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.slow
 def test_every_family_has_a_recipe_for_every_machine(name):
     parameters, _ = CASES[name]
     family = make(name, **parameters)

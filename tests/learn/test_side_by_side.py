@@ -28,6 +28,7 @@ def together(whole_config):
 
 
 @pytest.mark.parametrize("index", [0, 1])
+@pytest.mark.slow
 def test_each_seed_is_trained_as_if_it_were_alone(index, together, whole_config):
     alone = fit(FAMILY, dataclasses.replace(whole_config, seed=SEEDS[index]))
     for one, two in zip(leaves(alone), leaves(together[index]), strict=True):

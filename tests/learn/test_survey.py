@@ -75,6 +75,7 @@ def test_outcomes_are_measured():
     assert survey(TwoDoors()).outcome_scale[0] == pytest.approx(np.sqrt(0.5), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_what_is_revealed_at_reset_has_a_table_of_its_own():
     found = survey(Hint()).predictions
     assert found is not None and found.first is not None
@@ -153,6 +154,7 @@ def test_a_survey_is_made_once_and_the_last_few_are_kept(monkeypatch):
     assert survey(TwoDoors(), seed=1) is not first
 
 
+@pytest.mark.slow
 def test_a_family_that_gives_its_likelihood_is_taken_at_its_word():
     found = survey(HiddenNumber(size=4, lies=0.1, horizon=8))
     assert isinstance(found.given, Predictions)

@@ -102,6 +102,7 @@ def assert_equal(large, small):
         np.testing.assert_allclose(one, other, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_with_a_price_episodes_of_all_lengths_stay_as_they_are():
     """Gathered twice, 275 and then 68 at a time."""
     point = OperatingPoint.at(FAMILY.horizon, price=0.05)
@@ -112,6 +113,7 @@ def test_with_a_price_episodes_of_all_lengths_stay_as_they_are():
     assert_equal(large, in_chunks(FAMILY, point, 1100, TOO_SMALL))
 
 
+@pytest.mark.slow
 def test_with_a_budget_all_run_on_also_where_the_parts_do_not_divide():
     """Four parts of 64 episodes, and one of the last three."""
     point = OperatingPoint.at(FAMILY.horizon, budget=FAMILY.horizon)

@@ -24,6 +24,7 @@ def test_a_file_that_is_there_is_not_trained_again(bench):
     assert bench.artifact(MODEL).weights_hash == guesser(2).weights_hash
 
 
+@pytest.mark.slow
 def test_on_a_gpu_seeds_are_trained_together_but_for_those_there(
     tmp_path, optax_dtypes
 ):

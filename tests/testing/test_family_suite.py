@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from jax.custom_batching import custom_vmap
 
+from icpe.core.conformance import check_is_family
 from icpe.core.errors import ConformanceError
 from icpe.core.family import (
     AbstractTaskFamily,
@@ -294,7 +295,6 @@ class KnowsOfTheBatch(Sound):
         (WithoutKey(), "let it take the arguments of AbstractTaskFamily"),
         (KeepsInSelf(), "keep what changes in the state that it returns"),
         (SpecMethod(), "put @property above it"),
-        (Sound, "got its class; call it, as Sound()."),
         (NoHypothesis(), "hypothesis returns None; return one integer"),
         (TruthsForOutcomes(), "as bool[1]; return float of shape (1,), as the spec"),
         (ScalarOutcome(), "as jnp.asarray(x)[None] does for one number x"),
@@ -311,6 +311,11 @@ def test_a_broken_family_is_refused_with_a_sentence(family, sentence):
     message = str(caught.value)
     assert sentence in message
     assert message.endswith(".") and "; " in message
+
+
+def test_a_class_in_place_of_a_family_is_told_apart():
+    with pytest.raises(ConformanceError, match=r"got its class; call it, as Sound"):
+        check_is_family(Sound)
 
 
 def test_the_family_that_the_broken_ones_are_made_from_is_sound():

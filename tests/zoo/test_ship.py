@@ -19,6 +19,7 @@ from support.random_weights import random_weights
 from support.toy_artifacts import guesser
 
 
+@pytest.mark.slow
 def test_the_training_command_says_what_differs_from_the_preset(script):
     family = make("gaussian-bandit", num_arms=4, horizon=64)
     config = dataclasses.replace(recipe("gpu", family), num_iterations=77, seed=3)

@@ -44,6 +44,7 @@ def test_presets_have_the_transformers_of_the_universal_learner_alone(machine):
     assert mine.net_config == NetConfig(other.transformer, summary=False)
 
 
+@pytest.mark.slow
 def test_the_deterministic_bandit_gets_a_budget_and_others_an_error_probability():
     budget = paper_preset("cpu", DeterministicBandit(5)).objective
     assert budget == Objective(budget=5)

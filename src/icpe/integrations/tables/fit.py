@@ -43,7 +43,8 @@ _TRIED_STEPS = 12
 _NO_ROW = -1e9
 _TELLS_ALL = 0.995
 _MANY_CLASSES = 0.3
-"""Of the rows; with so many, the target is a number or a name."""
+"""Of the rows; with so many, and more than a few, the target is a number or a name."""
+_FEW_CLASSES = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,7 +274,8 @@ def _check_classes(labels: Int[np.ndarray, "rows"], classes: Sequence[str]) -> N
         )
     counts = np.bincount(labels, minlength=len(classes))
     for name, count in zip(classes, counts, strict=True):
-        if count < 2 and len(classes) > _MANY_CLASSES * len(labels):
+        many = max(_FEW_CLASSES, _MANY_CLASSES * len(labels))
+        if count < 2 and len(classes) > many:
             raise InvalidParameterError(
                 f"y has {len(classes)} different values in {len(labels)} rows; classes "
                 "must be few, so cut a number into ranges, or choose another column."
