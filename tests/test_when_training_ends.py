@@ -7,7 +7,7 @@ from icpe import workflow
 from icpe.evaluate.judge import Judgment
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import Situation
-from icpe.workflow import Judging, has_stopped_improving
+from icpe.workflow import Judging, has_stopped_improving, is_still_improving
 from support.toy_artifacts import guesser
 
 RISING = tuple(np.linspace(0.5, 0.9, 40).tolist())
@@ -60,6 +60,42 @@ def test_values_have_stopped_improving_when_the_last_fifth_is_no_better(
     values, stopped
 ):
     assert has_stopped_improving(values) is stopped
+
+
+@pytest.mark.parametrize(
+    ("values", "improving"),
+    [
+        (RISING, True),
+        (RISING[:8], True),
+        (RISING[:7], False),  # too few to tell
+        (LEVEL, False),
+        ((*LEVEL[:48], *[LEVEL[-1] + 0.005] * 12), False),  # hardly
+        ((*LEVEL[:48], *[LEVEL[-1] + 0.015] * 12), True),
+        (RISING[::-1], False),
+    ],
+)
+def test_values_are_still_improving_while_the_last_fifth_is_clearly_better(
+    values, improving
+):
+    assert is_still_improving(values) is improving
+
+
+@pytest.mark.parametrize(
+    ("done", "finish", "values", "expected"),
+    [
+        (240, 400, RISING, 417),  # its last part would begin now: ten iterations later
+        (230, 400, RISING, None),  # not yet
+        (270, 400, RISING, None),  # it has begun, and values rise as steps get smaller
+        (240, 400, (0.9,) * 30, None),
+        (480, 796, RISING, 800),  # twice as long at most
+        (480, 800, RISING, 800),
+    ],
+)
+def test_while_values_still_improve_the_last_part_is_put_off(
+    judged, done, finish, values, expected
+):
+    verdict, _ = judged(Situation(done, finish, values), accuracy=values[-1])
+    assert verdict.finish == expected
 
 
 def test_it_judges_after_the_first_chunk_and_then_forty_times(judged):

@@ -44,8 +44,11 @@ from icpe.learn.paper.config import PaperConfig
 _NUM_JUDGED = 4
 _JUDGE_STREAM = 0x1D6E
 _FEWEST_JUDGMENTS = 20
+_FEWEST_TO_GO_ON = 8
 _HARDLY = 5e-4
+_CLEARLY = 0.01
 _LONGEST = 3
+_LONGER = 2
 _GUARD_EPISODES = 2048
 
 
@@ -116,14 +119,15 @@ class Judging:
     """Judges the explorer that would ship, on fresh episodes at a few prices.
 
     When the values of the last fifth of judgments are hardly better than those in the
-    middle, training goes into its last part, in which the step size falls. Training for
+    middle, training goes into its last part, in which the step size falls; while they
+    are clearly better, that part is put off, up to twice as long. Training for
     one error probability goes on until that is served, up to three times as long. What
     it decides depends on the training alone, not on the clock.
 
     Args:
         family: where the episodes come from.
         config: of the training.
-        ends_early: whether the end may be brought forward.
+        ends_early: whether the end may be moved.
     """
 
     def __init__(
@@ -158,6 +162,11 @@ class Judging:
         if self._ends_early and is_plateau and soon < at.finish:
             reason = "judged values had stopped improving"
             return verdict._replace(finish=soon, reason=reason)
+        begins_now = at.finish <= soon < at.finish + every / share
+        if self._ends_early and begins_now and is_still_improving((*at.judged, value)):
+            later = math.ceil((at.done + every) / share)
+            most = _LONGER * self._config.num_iterations
+            return verdict._replace(finish=max(at.finish, min(later, most)))
         return verdict
 
 
@@ -168,11 +177,19 @@ def _is_shipped(family: AbstractTaskFamily) -> bool:
 
 def has_stopped_improving(values: Sequence[float]) -> bool:
     """Whether the last fifth of the values is hardly better than the middle fifth."""
-    number = len(values)
-    if number < _FEWEST_JUDGMENTS:
-        return False
-    middle = np.mean(values[2 * number // 5 : 3 * number // 5])
-    return bool(np.mean(values[-(number // 5) :]) - middle < _HARDLY)
+    return len(values) >= _FEWEST_JUDGMENTS and _improvement(values) < _HARDLY
+
+
+def is_still_improving(values: Sequence[float]) -> bool:
+    """Whether the last fifth of the values is clearly better than the middle fifth."""
+    return len(values) >= _FEWEST_TO_GO_ON and _improvement(values) > _CLEARLY
+
+
+def _improvement(values: Sequence[float]) -> float:
+    """From the middle fifth to the last, or from as many as three to three."""
+    size = max(3, len(values) // 5)
+    first = 2 * len(values) // 5
+    return float(np.mean(values[-size:]) - np.mean(values[first : first + size]))
 
 
 def train_side_by_side(

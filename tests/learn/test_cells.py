@@ -7,7 +7,9 @@ import scipy.stats
 
 from icpe.core.simulate import FirstAnswers
 from icpe.core.spec import TaskSpec
-from icpe.learn.tables import NUM_CELLS, Answers, fit_classes
+from icpe.learn.answers import Answers
+from icpe.learn.tables import fit_classes
+from icpe.learn.tally import NUM_CELLS
 from icpe.nets.outcome_tables import GaussianTable
 
 MEANS = np.array([[0.0, 0.0, 1.0], [0.0, 0.5, 1.0]])

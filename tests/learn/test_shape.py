@@ -24,6 +24,7 @@ NOTHING = Survey(
     share_between_tasks=0.0,
     outcome_shift=(0.25,),
     outcome_scale=(3.0,),
+    task_spread=(3.0,),
     predictions=None,
     trust=0.0,
     pilot=None,
@@ -106,11 +107,20 @@ def test_a_pilot_tells_from_which_price_on_nothing_is_worth_asking():
 
 def test_a_pilot_tells_at_which_price_accuracy_is_as_large_as_it_gets():
     """0.98 is, reached at the threshold 0.99: a fifth of the error that is left."""
-    low = price_range(TrainConfig(), SPEC, surveyed()).low
+    low = price_range(TrainConfig(), SPEC, surveyed(trust=1.0)).low
     assert low == pytest.approx(0.2 * 0.01)
     costly = dataclasses.replace(SPEC, costs=(1.0, 3.0))
-    half = price_range(TrainConfig(), costly, surveyed()).low
+    half = price_range(TrainConfig(), costly, surveyed(trust=1.0)).low
     assert half == pytest.approx(low / 2)
+
+
+@pytest.mark.parametrize(("horizon", "expected"), [(40, 0.2 * 0.01), (400, 0.2 / 400)])
+def test_networks_are_expected_to_get_further_than_tables_that_hold_in_part(
+    horizon, expected
+):
+    spec = dataclasses.replace(SPEC, horizon=horizon)
+    found = price_range(TrainConfig(), spec, surveyed(trust=0.75))
+    assert found.low == pytest.approx(expected / 2)
 
 
 def test_training_for_one_error_probability_has_a_narrow_range_of_prices():

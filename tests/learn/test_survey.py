@@ -156,7 +156,7 @@ def test_a_survey_is_made_once_and_the_last_few_are_kept(monkeypatch):
 
 @pytest.mark.slow
 def test_a_family_that_gives_its_likelihood_is_taken_at_its_word():
-    found = survey(HiddenNumber(size=4, lies=0.1, horizon=8))
+    found = survey(HiddenNumber(size=4, lies=0.1, horizon=8), counts=True)
     assert isinstance(found.given, Predictions)
     assert found.predictions is not None
     given = np.asarray(found.given.outcomes.cells)
@@ -169,3 +169,10 @@ def test_a_family_that_gives_its_likelihood_is_taken_at_its_word():
     assert 0 < np.abs(given - counted).max() < 6 * 0.0047
     np.testing.assert_allclose(found.given.log_prior, np.log(0.25), atol=1e-6)
     assert survey(TwoDoors()).given is None
+
+
+def test_what_a_family_gives_is_not_counted_unless_asked():
+    found = survey(HiddenNumber(size=4, lies=0.1, horizon=8))
+    assert isinstance(found.given, Predictions)
+    assert found.predictions is None
+    assert found.pilot is not None

@@ -4,16 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from icpe.core.simulate import FirstAnswers, first_answers
+from icpe.core.simulate import FirstAnswers, distinct_outcomes, first_answers
 from icpe.core.spec import TaskSpec
 from icpe.families import FeedbackGraph, RandomTests
-from icpe.learn.tables import (
-    Answers,
-    Tally,
-    cluster,
-    distinct_outcomes,
-    fit_classes,
-)
+from icpe.learn.answers import Answers
+from icpe.learn.tables import cluster, fit_classes
+from icpe.learn.tally import Tally
 from icpe.nets.outcome_tables import FlaggedTable
 
 MOST = 64

@@ -11,7 +11,7 @@ from icpe.core.request import OperatingPoint
 from icpe.families import make
 from icpe.families.network import Network
 from icpe.learn.given import given_belief
-from icpe.learn.survey import _RandomQueries
+from icpe.learn.random_play import RandomQueries
 from icpe.nets.evidence import INFORMATION
 from icpe.nets.exact import ExactPredictions
 from icpe.play.rollout import rollout
@@ -34,7 +34,7 @@ def predictions():
 def history():
     point = OperatingPoint.at(FAMILY.spec.horizon, budget=2)
     keys = jr.split(jr.key(0), 5)
-    return rollout(_RandomQueries(), FAMILY, point, keys=keys).history
+    return rollout(RandomQueries(), FAMILY, point, keys=keys).history
 
 
 def counts_of(history):

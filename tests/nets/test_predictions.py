@@ -132,6 +132,7 @@ def test_of_flagged_outcomes_only_what_is_revealed_counts():
         ("symbols", 2, "symbols", 5),
         ("gaussian", 4, "", 0),
         ("gaussian", 0, "gaussian", 0),
+        ("ranges", 6, "ranges", 2),
         ("flagged", 0, "", 0),
     ],
 )

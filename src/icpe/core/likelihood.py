@@ -1,18 +1,22 @@
 """The exact belief of a family that gives the likelihood of its outcomes."""
 
 import itertools
-from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import entr, xlogy
 from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index
-from icpe.core.belief import AbstractBelief, AbstractPredictiveBelief
+from icpe.core.belief import AbstractBelief, AbstractPredictiveBelief, Outlook
 from icpe.core.errors import UnsupportedError
+from icpe.core.expected_gains import (
+    AbstractExpectedGains,
+    OutcomeSamples,
+    OutcomeTable,
+    Weights,
+)
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.simulate import FirstAnswers, first_answers
 
@@ -23,9 +27,9 @@ _GRID_SIZES = (64, 256)
 _WIDENINGS = (1.5, 2.5, 5.0)
 _SUM_TOLERANCE = 0.01
 _LARGEST_TABLE = 2**24
-_LARGEST_BANK = 2**22
-
-Weights = Float[Array, "hypotheses"]
+_LARGEST_SAMPLE = 2**21
+_MOST_SAMPLES = 64
+_FEWEST_SAMPLES = 4
 
 
 def belief_for(family: AbstractTaskFamily) -> AbstractBelief:
@@ -60,42 +64,11 @@ def has_likelihood(family: AbstractTaskFamily) -> bool:
     return type(family).log_likelihood is not AbstractTaskFamily.log_likelihood
 
 
-class OutcomeTable(NamedTuple):
-    """P(outcome | hypothesis, query) on a finite set of outcomes.
-
-    Continuous outcomes of one number are cut into cells of equal width.
-    """
-
-    probability: Float[Array, "hypotheses queries outcomes"]
-
-    def gains(self, weights: Weights) -> Float[Array, "queries"]:
-        """Mutual information of hypothesis and outcome, exact for the table."""
-        mixed = jnp.einsum("h,hqo->qo", weights, self.probability)
-        conditional = jnp.sum(entr(self.probability), axis=2)
-        return jnp.sum(entr(mixed), axis=1) - weights @ conditional
-
-
-class OutcomeBank(NamedTuple):
-    """Outcomes drawn from the prior, and their likelihood under each hypothesis."""
-
-    own: Float[Array, "tasks hypotheses"]
-    likelihood: Float[Array, "tasks queries hypotheses"]
-
-    def gains(self, weights: Weights) -> Float[Array, "queries"]:
-        """Mutual information by a weighted mean over the bank."""
-        counts = jnp.maximum(jnp.sum(self.own, axis=0), 1.0)
-        share = self.own @ (weights / counts)
-        share = share / jnp.maximum(jnp.sum(share), 1e-30)
-        truth = jnp.einsum("th,tqh->tq", self.own, self.likelihood)
-        mixed = jnp.einsum("tqh,h->tq", self.likelihood, weights)
-        return jnp.sum(xlogy(share[:, None], truth / mixed), axis=0)
-
-
 class LikelihoodBelief(AbstractPredictiveBelief):
     """Bayes' rule for outcomes that depend on hypothesis and query alone."""
 
     family: AbstractTaskFamily
-    outcomes: OutcomeTable | OutcomeBank
+    outcomes: AbstractExpectedGains
 
     def init(self, first_outcome: Float[Array, "outcome"]) -> Weights:
         return jax.nn.log_softmax(self.family.log_prior())
@@ -115,6 +88,15 @@ class LikelihoodBelief(AbstractPredictiveBelief):
         """Over all outcomes where they are few or one number, else over a sample."""
         return jnp.maximum(self.outcomes.gains(jnp.exp(state)), 0.0)
 
+    def outlook(self, state: Weights) -> Outlook:
+        after = self.outcomes.right_after(jnp.exp(state))
+        return Outlook(state, self.information_gains(state), after)
+
+    def coarser(self) -> "LikelihoodBelief | None":
+        """The same posterior, with cheaper expectations; None where there are none."""
+        outcomes = self.outcomes.coarser()
+        return None if outcomes is None else LikelihoodBelief(self.family, outcomes)
+
 
 def likelihood_belief(family: AbstractTaskFamily) -> LikelihoodBelief:
     """The belief of a family with a likelihood; simulates a few tasks."""
@@ -122,7 +104,7 @@ def likelihood_belief(family: AbstractTaskFamily) -> LikelihoodBelief:
     table = _enumerated(family, answers)
     if table is None and family.spec.outcome_size == 1:
         table = _on_a_grid(family, answers)
-    outcomes = _sampled(family, answers) if table is None else table
+    outcomes = _sampled(family) if table is None else table
     return LikelihoodBelief(family, outcomes)
 
 
@@ -208,7 +190,8 @@ def _on_a_grid(
         density = _tabulate(family, jnp.asarray(cells[..., None], jnp.float32))
         table = density * jnp.asarray(width, density.dtype)[None, :, None]
         if _sums_to_one(table):
-            return OutcomeTable(table / jnp.sum(table, axis=2, keepdims=True))
+            table = table / jnp.sum(table, axis=2, keepdims=True)
+            return OutcomeTable(table, has_cells=True)
     return None
 
 
@@ -217,16 +200,21 @@ def _sums_to_one(table: Float[Array, "hypotheses queries outcomes"]) -> bool:
     return bool(jnp.all(jnp.abs(sums - 1.0) <= _SUM_TOLERANCE))
 
 
-def _sampled(family: AbstractTaskFamily, answers: FirstAnswers) -> OutcomeBank:
+def _sampled(family: AbstractTaskFamily) -> OutcomeSamples:
+    """Outcomes of one task of each hypothesis; nothing else of a task matters."""
     spec = family.spec
-    size = spec.num_queries * spec.num_hypotheses
-    number = int(np.clip(_LARGEST_BANK // size, 16, _NUM_TASKS))
-    outcomes = answers.outcomes[:number, 0]
+    size = spec.num_queries * spec.num_hypotheses**2
+    number = int(np.clip(_LARGEST_SAMPLE // size, _FEWEST_SAMPLES, _MOST_SAMPLES))
+    tasks = max(_NUM_TASKS, 8 * spec.num_hypotheses)
+    answers = first_answers(family, tasks, repeats=number)
+    hypotheses = np.asarray(answers.hypothesis)
+    found, rows = np.unique(hypotheses, return_index=True)
+    one_of_each = np.zeros(spec.num_hypotheses, int)
+    one_of_each[found] = rows
+    seen = np.isin(np.arange(spec.num_hypotheses), found)
     queries = jnp.arange(spec.num_queries, dtype=jnp.int32)
-    one_task = jax.vmap(_likelihoods, in_axes=(None, 0, 0))
-    logs = eqx.filter_jit(jax.vmap(one_task, in_axes=(None, None, 0)))(
-        family, queries, outcomes
-    )
-    scaled = jnp.exp(logs - jnp.max(logs, axis=2, keepdims=True))
-    own = jax.nn.one_hot(answers.hypothesis[:number], spec.num_hypotheses)
-    return OutcomeBank(own, scaled)
+    each = jax.vmap(_likelihoods, in_axes=(None, 0, 0))
+    each = jax.vmap(jax.vmap(each, (None, None, 0)), (None, None, 0))
+    logs = eqx.filter_jit(each)(family, queries, answers.outcomes[one_of_each])
+    scaled = jnp.exp(logs - jnp.max(logs, axis=-1, keepdims=True))
+    return OutcomeSamples(jnp.asarray(seen, jnp.float32), scaled)

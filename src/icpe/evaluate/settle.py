@@ -1,12 +1,18 @@
 """How far trained networks may depart from the tables they started from.
 
 Where tables are exact, all that networks add to their belief is noise, and learned
-values of queries differ by little. How much of the first counts, and how much a query
-must save that the tables do not prefer, depends on how well the tables fit and on how
-long training was; so both are measured, on fresh episodes.
+values of queries differ by little. How much of the first counts, how much a query must
+save that the tables do not prefer, and how much counts at all of what the query net has
+learned, depends on how well the tables fit and on how long training was; so all three
+are measured, on fresh episodes.
+
+Where the tables are exact, the measure is the rule itself: greedy information gain with
+the exact posterior, stopped by a threshold. Networks that do not save anything against
+it, at equal accuracy, are not listened to.
 """
 
 import functools as ft
+import math
 
 import jax.numpy as jnp
 import jax.random as jr
@@ -18,56 +24,129 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint, Regime
 from icpe.evaluate.judge import Judgment, judge
+from icpe.evaluate.thresholds import ThresholdEpisodes, read_positions
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
+from icpe.explorers.neural.predicted import belief_of
+from icpe.explorers.rules.belief_explorer import BeliefExplorer
+from icpe.explorers.rules.scores import InformationScore
+from icpe.nets.exact import ExactPredictions
 from icpe.play.rollout import rollout
 
 CORRECTIONS = (0.0, 0.25, 0.5, 1.0)
-CAUTIONS = (4.0, 1.0, 0.5, 0.25, 0.1, 0.05, 0.0)
+CAUTIONS = (4.0, 1.0, 0.25, 0.1, 0.0)
 """In units of cost; with the first, the query that the tables prefer is made."""
-_NUM_PRICES = 4
+SHARES = (1.0, 0.5, 0.0)
+"""Of what the query net has learned; with the last, it is the rule."""
+_NUM_PRICES = 8
 _MOST_READ = 2048
 """Episodes whose every position is read at once."""
+_MOST_PLAYED = 2048
+_LEAST_COST = 0.5
+"""Queries below which shares of a cost tell nothing."""
+_NOISE = 0.01
+"""How far ratios of costs are off on so many episodes."""
+_BLAME = 10.0
 _STREAM = 0x5E77
 
 
 def settle(
     nets: ExplorerNets, family: AbstractTaskFamily, episodes: int, *, seed: int
 ) -> ExplorerNets:
-    """The networks with the correction of least log loss, then the cheapest caution.
+    """The networks with the correction of least log loss, then the cheapest choice.
 
     Args:
         nets: trained networks; those without tables are returned as they are.
         family: where the episodes come from.
-        episodes: played at each price, the same ones for each caution.
+        episodes: played at each price, the same ones for each choice; 2048 at most.
         seed: of the episodes.
     """
     if nets.predictions is None:
         return nets
     tables, family = nets.predictions, family.with_data()
-    prices = np.geomspace(nets.prices.low, nets.prices.high, _NUM_PRICES + 2)[:-2]
+    prices = np.geomspace(nets.prices.low, nets.prices.high, _NUM_PRICES + 1)[:-1]
     read_key, play_key = jr.split(jr.fold_in(jr.key(seed), _STREAM))
-    read = min(episodes, _MOST_READ)
-    losses = _log_losses(nets, family, jnp.asarray(prices), read, read_key)
-    tables = tables.with_correction(CORRECTIONS[int(np.argmin(losses))])
+    correction = 0.0
+    if not isinstance(tables, ExactPredictions):
+        read = min(episodes, _MOST_READ)
+        losses = _log_losses(nets, family, jnp.asarray(prices), read, read_key)
+        correction = CORRECTIONS[int(np.argmin(losses))]
+    tables = tables.with_correction(correction)
 
     nets, at = nets.with_predictions(tables), tuple(map(float, prices))
+    episodes = min(episodes, _MOST_PLAYED)
     judged = ft.partial(_judged, (nets, family, jr.key_data(play_key)), at, episodes)
     engine = chosen_engine() or LocalEngine()
-    first, *others = in_order(engine, judged, CAUTIONS)
-    saved = [0.0, *(other.saves(first) for other in others)]
-    best = CAUTIONS[int(np.argmax(saved))]
-    return nets.with_predictions(tables.with_caution(best))
+    choices = [(caution, 1.0) for caution in CAUTIONS]
+    found = list(in_order(engine, judged, choices))
+    if _is_exact(nets) and family.spec.can_stop:
+        loss = ft.partial(
+            loss_against, rule=_play_rule(nets, family, episodes, play_key)
+        )
+    else:
+        loss = ft.partial(_loss_of_value, first=found[0])
+    best, _ = choices[int(np.argmin([loss(one) for one in found]))]
+    less = [(best, share) for share in SHARES[1:-1]] + [(CAUTIONS[0], SHARES[-1])]
+    choices += less
+    found += in_order(engine, judged, less)
+    caution, share = choices[int(np.argmin([loss(one) for one in found]))]
+    return nets.with_predictions(tables.with_caution(caution)).with_query_share(share)
+
+
+def _loss_of_value(judgment: Judgment, first: Judgment) -> float:
+    """The share of the first one's cost that is wasted."""
+    return -judgment.saves(first)
+
+
+def loss_against(judgment: Judgment, rule: ThresholdEpisodes) -> float:
+    """How much more is paid than by a rule that is as sure, as a logarithm.
+
+    The mean over prices, and much more if the worst of them is a loss beyond noise:
+    what is saved at one price is no excuse for what is wasted at another.
+    """
+    ratios = []
+    for sure, cost in zip(judgment.sureness, judgment.mean_cost, strict=True):
+        other = rule.expected_cost(sure)
+        other = float(rule.paid[:, -1].mean()) if other is None else other
+        if min(cost, other) >= _LEAST_COST:
+            ratios.append(math.log(cost / other))
+    if not ratios:
+        return 0.0
+    return float(np.mean(ratios)) + _BLAME * max(0.0, max(ratios) - _NOISE)
+
+
+def _is_exact(nets: ExplorerNets) -> bool:
+    """Whether the posterior at a stop is the probability of being right."""
+    assert nets.predictions is not None and nets.config.predictions is not None
+    trusted = nets.config.predictions.trust >= 1.0
+    return trusted and float(nets.predictions.correction) == 0.0
+
+
+def _play_rule(
+    nets: ExplorerNets, family: AbstractTaskFamily, episodes: int, key: PRNGKey
+) -> ThresholdEpisodes:
+    """The rule that the networks start from, on the episodes of a judgment."""
+    assert nets.predictions is not None
+    spec, belief = family.spec, belief_of(nets.predictions)
+    explorer = BeliefExplorer("rule", belief, InformationScore(spec.costs))
+    point = OperatingPoint.at(spec.horizon, budget=spec.horizon)
+    keys = jr.split(key, episodes)
+    played = jit_program(rollout)(explorer, family, point, keys=keys)
+    return read_positions(belief, spec, played)
 
 
 def _judged(
-    given: tuple, prices: tuple[float, ...], episodes: int, caution: float
+    given: tuple,
+    prices: tuple[float, ...],
+    episodes: int,
+    choice: tuple[float, float],
 ) -> Judgment:
-    """With some caution; it may be played on another machine."""
+    """With some caution and share; it may be played on another machine."""
     nets, family, key_data = given
+    caution, share = choice
     tried = nets.with_predictions(nets.predictions.with_caution(caution))
-    explorer, key = NeuralExplorer(tried.for_play()), jr.wrap_key_data(key_data)
-    return judge(explorer, family, prices, episodes, key=key)
+    explorer = NeuralExplorer(tried.with_query_share(share).for_play())
+    return judge(explorer, family, prices, episodes, key=jr.wrap_key_data(key_data))
 
 
 @jit_program

@@ -19,9 +19,10 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.core.request import OperatingPoint
+from icpe.core.spec import TaskSpec
 from icpe.evaluate.compare import CurvePoint
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
-from icpe.play.rollout import rollout_chunks
+from icpe.play.rollout import Transcript, rollout_chunks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +124,6 @@ def play_thresholds(
     """
     spec = family.spec
     point = OperatingPoint.at(spec.horizon, budget=spec.horizon)
-    costs = np.asarray(spec.costs or (1.0,) * spec.num_queries)
     progress = progress or NoProgress()
     progress.start(explorer.name, episodes)
     parts = []
@@ -131,17 +131,30 @@ def play_thresholds(
         for chunk in rollout_chunks(
             explorer, family, point, episodes, key=jr.key(seed) if key is None else key
         ):
-            history = jax.tree.map(jnp.asarray, chunk.history)
-            sure, best = map(np.asarray, _along(explorer.belief, history))
-            queries = chunk.history.queries
-            each = np.where(queries >= 0, costs[np.maximum(queries, 0)], 0.0)
-            paid = np.concatenate([np.zeros((len(each), 1)), each.cumsum(1)], axis=1)
-            right = best == chunk.ending.hypothesis[:, None]
-            parts.append((np.exp(sure), right, paid, chunk.history.length))
-            progress.advance(len(each))
+            parts.append(read_positions(explorer.belief, spec, chunk))
+            progress.advance(len(parts[-1].length))
     finally:
         progress.finish()
-    return ThresholdEpisodes(*(np.concatenate(it) for it in zip(*parts, strict=True)))
+    names = [field.name for field in dataclasses.fields(ThresholdEpisodes)]
+    return ThresholdEpisodes(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    )
+
+
+def read_positions(
+    belief: AbstractBelief, spec: TaskSpec, played: Transcript
+) -> ThresholdEpisodes:
+    """What a belief says at every position of episodes that never stopped."""
+    costs = np.asarray(spec.costs or (1.0,) * spec.num_queries)
+    history = jax.tree.map(jnp.asarray, played.history)
+    sure, best = map(np.asarray, _along(belief, history))
+    queries = np.asarray(played.history.queries)
+    each = np.where(queries >= 0, costs[np.maximum(queries, 0)], 0.0)
+    paid = np.concatenate([np.zeros((len(each), 1)), each.cumsum(1)], axis=1)
+    right = best == np.asarray(played.ending.hypothesis)[:, None]
+    return ThresholdEpisodes(
+        np.exp(sure), right, paid, np.asarray(played.history.length)
+    )
 
 
 @eqx.filter_jit

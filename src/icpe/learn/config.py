@@ -120,7 +120,7 @@ class TrainConfig(CommonConfig):
     exploration_anneal: float = 0.2
     """Fraction of training over which exploration falls from 1 to its spectrum."""
     ignore_stop_final: float = 0.2
-    """Probability that a wish to stop is ignored, after annealing."""
+    """Probability that a stop request is ignored, after annealing."""
     ignore_stop_anneal: float = 0.3
     """Fraction of training over which that probability falls from 1."""
     min_price: float = 0.0

@@ -1,6 +1,7 @@
 """Answers of very many tasks, added up on the device by hypothesis."""
 
 import functools as ft
+import math
 from typing import Any
 
 import equinox as eqx
@@ -12,7 +13,8 @@ import numpy as np
 from icpe.core.arrays import PRNGKey
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.programs import COMPILER_OPTIONS
-from icpe.learn.tables import Answers, Tally
+from icpe.learn.answers import Answers
+from icpe.learn.tally import Tally
 
 _CHUNK = 2**22
 
@@ -26,7 +28,7 @@ def count_by_hypothesis(
     average, however many queries that makes.
     """
     spec = family.spec
-    symbols = few.symbols
+    symbols, edges = few.symbols, few.edges
     width = spec.num_queries * (spec.outcome_size if symbols is None else len(symbols))
     tasks = max(draws // spec.num_queries, 32 * spec.num_hypotheses)
     chunk = int(np.clip(_CHUNK // width, 16, tasks))
@@ -37,6 +39,7 @@ def count_by_hypothesis(
             chunk,
             arrays,
             None if symbols is None else jnp.asarray(symbols, jnp.float32),
+            None if edges is None else jnp.asarray(edges, jnp.float32),
             jr.key(seed),
             jnp.asarray(-(-tasks // chunk), jnp.int32),
         )
@@ -46,7 +49,7 @@ def count_by_hypothesis(
 
 
 @ft.partial(jax.jit, static_argnums=(0, 1), compiler_options=COMPILER_OPTIONS)
-def _count(static, chunk: int, arrays, symbols, key: PRNGKey, num_chunks):
+def _count(static, chunk: int, arrays, symbols, edges, key: PRNGKey, num_chunks):
     family: AbstractTaskFamily = eqx.combine(arrays, static)
     spec = family.spec
     queries = jnp.arange(spec.num_queries)
@@ -75,11 +78,21 @@ def _count(static, chunk: int, arrays, symbols, key: PRNGKey, num_chunks):
             codes = jax.nn.one_hot(jnp.argmin(distance, axis=-1), symbols.shape[0])
             return found | {"symbol_counts": add(codes * weight)}
         if not spec.outcome_flags:
-            return found | {
+            found |= {
                 "counts": add(allowed),
                 "sums": add(weight * outcomes),
                 "squares": add(weight * jnp.square(outcomes)),
             }
+            if edges is None:
+                return found
+            shape = (spec.num_hypotheses, *edges.shape[:2], edges.shape[2] + 1)
+            cells = jnp.sum(outcomes[..., None] > edges[None], axis=-1)
+            numbers = jnp.arange(math.prod(shape[1:3]))
+            rows = hypothesis[:, None] * len(numbers) + numbers[None]
+            places = rows * shape[3] + cells.reshape(chunk, -1)
+            weights = jnp.broadcast_to(weight, cells.shape).ravel()
+            counts = jax.ops.segment_sum(weights, places.ravel(), math.prod(shape))
+            return found | {"range_counts": counts.reshape(shape)}
         values, shown = jnp.split(outcomes, 2, axis=-1)
         shown = shown * weight
         return found | {

@@ -2,10 +2,10 @@
 
 A family may give the likelihood of its outcomes, or an exact belief that reckons with
 finitely many classes of tasks, several for a hypothesis that does not fix the law (the
-abilities within a band of an adaptive test): both are tables. Where outcomes depend on
-one another given the hypothesis, as the findings of a Bayesian network do, the exact
-belief itself takes the place of tables, if it is cheap enough to be asked at every
-position of every episode.
+abilities within a band of an adaptive test): both are tables. Where outcomes are many,
+or depend on one another given the hypothesis as the findings of a Bayesian network do,
+the exact belief itself takes the place of tables, if it is cheap enough to be asked at
+every position of every episode.
 """
 
 import equinox as eqx
@@ -14,18 +14,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from icpe.core.belief import AbstractPredictiveBelief, TaskClasses
+from icpe.core.belief import AbstractBelief, AbstractPredictiveBelief, TaskClasses
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
-from icpe.core.likelihood import given_probabilities
+from icpe.core.likelihood import LikelihoodBelief, belief_for, given_probabilities
 from icpe.core.spec import TaskSpec
-from icpe.nets.exact import ExactPredictions
+from icpe.nets.exact import ExactPredictions, posterior_of
+from icpe.nets.looking_ahead import TabledBelief
 from icpe.nets.outcome_tables import SymbolTable
 from icpe.nets.predictions import Predictions
 
 _LEAST_PROBABILITY = 1e-12
 _NO_WEIGHT = -60.0
 _MOST_CLASSES = 4096
+_BATCH = 16
+_SLOW = 8.0
+"""Operations that an exponential or a logarithm takes the time of."""
 
 
 def given_tables(
@@ -59,35 +63,59 @@ def given_tables(
 
 
 def given_belief(family: AbstractTaskFamily, largest: float) -> ExactPredictions | None:
-    """The family's exact belief as predictions, None where it has none or is slow.
+    """The exact belief of a family as predictions, None where it has none or is slow.
+
+    That of a likelihood looks ahead less finely where that makes it fast enough.
 
     Args:
         family: any.
         largest: operations that all looks of one episode may take.
     """
     try:
-        belief = family.exact_belief()
+        belief = belief_for(family)
     except UnsupportedError:
         return None
-    if not isinstance(belief, AbstractPredictiveBelief):
-        return None
-    looks = family.spec.horizon + 1
-    if looks * _operations(belief, family.spec) > largest:
-        return None
-    return ExactPredictions.of(family.spec, belief)
+    while isinstance(belief, AbstractPredictiveBelief):
+        if _operations(belief, family.spec) <= largest:
+            return ExactPredictions.of(family.spec, belief)
+        belief = belief.coarser() if isinstance(belief, LikelihoodBelief) else None
+    return None
 
 
-def _operations(belief: AbstractPredictiveBelief, spec: TaskSpec) -> float:
-    """Of one look, as the compiler counts them."""
-    nothing = jnp.zeros(spec.outcome_size)
+def given_posterior(
+    family: AbstractTaskFamily, tables: Predictions, largest: float
+) -> ExactPredictions | None:
+    """The exact posterior of a family, which looks ahead by counted tables.
+
+    None where there is none, or where even that takes long.
+
+    Args:
+        family: any.
+        tables: counted in its episodes.
+        largest: operations that all updates of one episode may take.
+    """
+    belief = posterior_of(family)
+    if belief is None or _operations(belief, family.spec) > largest:
+        return None
+    return ExactPredictions.of(family.spec, TabledBelief(belief, tables))
+
+
+def _operations(belief: AbstractBelief, spec: TaskSpec) -> float:
+    """Of updates and looks in an episode, as the compiler counts them in a batch."""
+    outcomes = jnp.zeros((_BATCH, spec.outcome_size))
     arrays, rest = eqx.partition(belief, eqx.is_array)
 
-    def look(arrays, first):
+    def look(arrays, outcome):
         belief = eqx.combine(arrays, rest)
-        return belief.outlook(belief.init(first))
+        state = belief.update(belief.init(outcome), jnp.zeros((), int), outcome)
+        if isinstance(belief, AbstractPredictiveBelief):
+            return belief.outlook(state)
+        return belief.log_posterior(state)
 
-    found = jax.jit(look).lower(arrays, nothing).cost_analysis()
-    return float((found or {}).get("flops", np.inf))
+    batch = jax.jit(jax.vmap(look, in_axes=(None, 0)))
+    found = batch.lower(arrays, outcomes).cost_analysis() or {}
+    each = found.get("flops", np.inf) + _SLOW * found.get("transcendentals", 0.0)
+    return (spec.horizon + 1) * each / _BATCH
 
 
 def _fits(classes: TaskClasses, symbols, largest: int) -> bool:

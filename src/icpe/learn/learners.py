@@ -25,5 +25,6 @@ def make_learner(
     """The learner that a configuration is for."""
     if isinstance(config, PaperConfig):
         return PaperLearner(family, config, mesh)
-    found = survey(family, machine_here())
+    counts = config.predictions == "counted"
+    found = survey(family, machine_here(), counts=counts)
     return UniversalLearner(family, config, found, mesh)

@@ -16,6 +16,8 @@ from icpe.nets.evidence import AbstractPredictions
 from icpe.play.rollout import rollout
 
 _MOST_STEPS = 128
+_LEAST_TRUE = 0.6
+"""Share of what is believed that must be true."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Pilot:
         mean_cost: of the queries made.
         mean_queries: number of queries made.
         at_horizon: accuracy after all queries that the horizon allows.
+        sure_at_horizon: what the tables believe of that, which they may be wrong about.
         before: accuracy of the best guess before any query.
     """
 
@@ -37,6 +40,12 @@ class Pilot:
     mean_queries: tuple[float, ...]
     at_horizon: float
     before: float
+    sure_at_horizon: float = 1.0
+
+    @property
+    def is_misled(self) -> bool:
+        """Whether the tables believe much more than is true when they are acted on."""
+        return self.at_horizon < _LEAST_TRUE * self.sure_at_horizon
 
 
 def fly_pilot(
@@ -79,6 +88,7 @@ def fly_pilot(
         mean_queries=tuple(made.tolist()),
         at_horizon=float(right[:, -1].mean()),
         before=float(right[:, 0].mean()),
+        sure_at_horizon=float(sure[:, -1].mean()),
     )
 
 

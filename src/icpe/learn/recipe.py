@@ -6,6 +6,7 @@ It looks at the spec and at a short simulation (`icpe.learn.survey`), never at a
 import dataclasses
 from typing import Literal
 
+from icpe.core.conformance import explaining
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.spec import TaskSpec
 from icpe.learn.config import TrainConfig
@@ -47,7 +48,7 @@ _FEWER = {"cpu": 300, "gpu": 800}
 _LONG_HORIZON = 32
 """From here on most episodes are much shorter than the horizon."""
 _TRUSTED = 0.75
-"""From this share of evidence on, the tables are a good start."""
+"""From this share of evidence on, the lengths of a greedy rule's episodes tell."""
 
 
 def recipe(
@@ -60,32 +61,35 @@ def recipe(
         family: what is trained for.
         found: the survey of the family; made if None.
     """
-    found = survey(family, machine) if found is None else found
+    if found is None:
+        with explaining(family):
+            found = survey(family, machine)
     config = {"cpu": _CPU, "gpu": _GPU}[machine]
-    is_good_start = trust_of(config, found) >= _TRUSTED
+    # Where some of the evidence does not hold, there is more to learn than to correct.
+    is_good_start = trust_of(config, found) == 1.0
     changes = _from_good_tables(machine, config) if is_good_start else {}
     changes |= _lengths(config, family.spec, found)
     return dataclasses.replace(config, **changes)
 
 
 def outlook(family: AbstractTaskFamily, config: TrainConfig) -> str:
-    """What a first look promises, in one sentence; empty where it tells nothing.
+    """How good a simple rule is, in one sentence; empty where that is not known.
 
-    The look is that of a greedy rule with counted tables, which training seldom falls
-    short of.
+    The rule is greedy, with counted tables. Training seldom falls short of it, and goes
+    far beyond it where hypotheses do not settle what queries tell.
     """
     pilot = survey(family, machine_here()).pilot
     if pilot is None:
         return ""
     best = max(pilot.at_horizon, *pilot.accuracy)
     sentence = (
-        f"At a first look about {best:.3f} of the answers can be right with the "
-        f"{family.spec.horizon} queries that the horizon allows."
+        f"With the {family.spec.horizon} queries of the horizon, a simple rule gets "
+        f"about {best:.3f} of the answers right; training may get more."
     )
     if config.error_prob and 1.0 - config.error_prob > best + 0.01:
         sentence += (
-            f" An error probability of {config.error_prob:g} seems out of reach; "
-            "choose a larger one, or a longer horizon."
+            f" An error probability of {config.error_prob:g} may be out of reach; "
+            "if so, choose a larger one, or a longer horizon."
         )
     return sentence
 

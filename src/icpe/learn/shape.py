@@ -16,6 +16,9 @@ _USUAL_PRICES = (0.2, 0.2)
 """Lowest (times the horizon) and highest price where no pilot tells."""
 _SHORT_OF_BEST = 0.003
 _LEAST_PRICE = 2e-5
+_LITTLE_WITHIN = 0.7
+"""Share of the spread of outcomes that is within tasks, below which what tasks have in
+common hides how their queries differ."""
 _MOST_OFF = 10.0
 """How many units of scale outcomes may lie from 0, or spread over."""
 
@@ -38,6 +41,19 @@ def net_config(config: TrainConfig, spec: TaskSpec, survey: Survey) -> NetConfig
         compares=tied and spec.num_queries <= _MOST_COMPARED,
         outcome_shift=survey.outcome_shift if measured else (),
         outcome_scale=survey.outcome_scale if measured else (),
+        task_spread=_task_spread(spec, survey) if tied and not entries else (),
+    )
+
+
+def _task_spread(spec: TaskSpec, survey: Survey) -> tuple[float, ...]:
+    """In units of the scaled outcomes, empty where tasks have little in common."""
+    scales = spec.outcome_scale or survey.outcome_scale
+    pairs = list(zip(survey.task_spread, survey.outcome_scale, strict=True))
+    if all(within >= _LITTLE_WITHIN * spread or not within for within, spread in pairs):
+        return ()
+    return tuple(
+        max(within / scale, 1e-3) if within else 1.0
+        for within, scale in zip(survey.task_spread, scales, strict=True)
     )
 
 
@@ -86,9 +102,13 @@ def trust_of(config: TrainConfig, survey: Survey) -> float:
 
 def price_range(config: TrainConfig, spec: TaskSpec, survey: Survey) -> PriceRange:
     """The prices worth training for, with what the configuration fixes."""
-    low, high = _USUAL_PRICES[0] / spec.horizon, _USUAL_PRICES[1]
-    if survey.pilot is not None and trust_of(config, survey) >= 0.75:
+    usual = _USUAL_PRICES[0] / spec.horizon
+    low, high = usual, _USUAL_PRICES[1]
+    trust = trust_of(config, survey)
+    if survey.pilot is not None and trust >= 0.75:
         low, high = _piloted_prices(survey.pilot, spec)
+        if trust < 1.0:  # networks will get further than the greedy rule
+            low = min(low, usual) / 2
         if config.error_prob:
             low = max(low, _price_for(config.error_prob / 3, survey.pilot, spec))
             high = min(high, 4 * _price_for(3 * config.error_prob, survey.pilot, spec))

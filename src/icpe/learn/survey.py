@@ -11,27 +11,23 @@ import functools as ft
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
 from icpe.core import distributed
-from icpe.core.arrays import PRNGKey
-from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
 from icpe.core.host import explained
-from icpe.core.programs import jit_program
-from icpe.core.request import OperatingPoint
 from icpe.core.simulate import first_answers
-from icpe.core.stopping import random_query
+from icpe.learn.answers import NUM_RANGES, Answers
 from icpe.learn.counting import count_by_hypothesis
-from icpe.learn.given import given_belief, given_tables
-from icpe.learn.pilot import Pilot, fly_pilot, posteriors
-from icpe.learn.tables import NUM_CELLS, Answers, cluster, fit_classes
+from icpe.learn.given import given_belief, given_posterior, given_tables
+from icpe.learn.pilot import Pilot, fly_pilot
+from icpe.learn.random_play import random_histories, share_that_holds
+from icpe.learn.tables import cluster, fit_classes
+from icpe.learn.tally import NUM_CELLS, Kind, Tally
 from icpe.nets.evidence import AbstractPredictions
 from icpe.nets.predictions import Predictions
-from icpe.play.rollout import rollout
 
 _FEW_DRAWS = 2**19
 _NUM_REPEATS = 4
@@ -40,11 +36,11 @@ _MOST_CLASSES = 1024
 _CANDIDATES = (4, 16, 64)
 _FIXED_LAW = 0.01
 """Below this share of variance between tasks, the hypothesis fixes the law."""
-_TRUSTS = (0.25, 0.5, 0.75, 1.0)
+_CLEARLY = 0.995
+"""Of a loss, at which other tables are worth being larger."""
 _NUM_EPISODES = 2048
 _ON_HOST = 2**13
 """Answers in all where each is a call of Python; elsewhere they are nearly free."""
-_MOST_STEPS = 48
 _MOST_RECENT = 4
 
 
@@ -63,7 +59,7 @@ class Size:
     belief: float
 
 
-SIZES = {"cpu": Size(2**22, 2**22, 2**22), "gpu": Size(2**26, 2**26, 2**26)}
+SIZES = {"cpu": Size(2**22, 2**22, 2**23), "gpu": Size(2**26, 2**26, 2**26)}
 
 
 class Survey(eqx.Module):
@@ -75,7 +71,9 @@ class Survey(eqx.Module):
         share_between_tasks: of the variance of answers, given the hypothesis.
         outcome_shift: mean of each outcome entry over tasks and queries.
         outcome_scale: its standard deviation.
-        predictions: the tables, None where they predict nothing or would be too large.
+        task_spread: its standard deviation within a task.
+        predictions: the tables, None where they predict nothing, mislead a rule that
+            acts on them, would be too large, or are not needed.
         trust: how much of their evidence holds on fresh random episodes, 0 to 1.
         pilot: how far a greedy rule with the tables gets; None without them.
         given: tables or a belief that the family itself gives, whose evidence holds
@@ -87,6 +85,7 @@ class Survey(eqx.Module):
     share_between_tasks: float = eqx.field(static=True)
     outcome_shift: tuple[float, ...] = eqx.field(static=True)
     outcome_scale: tuple[float, ...] = eqx.field(static=True)
+    task_spread: tuple[float, ...] = eqx.field(static=True)
     predictions: Predictions | None
     trust: float = eqx.field(static=True)
     pilot: Pilot | None = eqx.field(static=True)
@@ -104,23 +103,35 @@ _RECENT: dict[tuple, Survey] = {}
 
 @explained()
 def survey(
-    family: AbstractTaskFamily, machine: str = "cpu", *, seed: int = 0
+    family: AbstractTaskFamily,
+    machine: str = "cpu",
+    *,
+    seed: int = 0,
+    counts: bool = False,
 ) -> Survey:
     """Simulates a family and fits tables of what its classes predict.
 
     Of several processes the first one does so, and tells the others.
+
+    Args:
+        family: any.
+        machine: how much is simulated.
+        seed: of the simulation.
+        counts: fit tables even where the family gives what they would tell.
     """
-    key = (fingerprint(family), machine, seed)
+    key = (fingerprint(family), machine, seed, counts)
     if key not in _RECENT:
         while len(_RECENT) >= _MOST_RECENT:
             del _RECENT[next(iter(_RECENT))]
         first = distributed.is_first()
-        found = _survey(family, machine, seed) if first else None
+        found = _survey(family, machine, seed, counts) if first else None
         _RECENT[key] = distributed.share(found)
     return _RECENT[key]
 
 
-def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
+def _survey(
+    family: AbstractTaskFamily, machine: str, seed: int, counts: bool
+) -> Survey:
     spec, size = family.spec, SIZES[machine]
     family = family.with_data()
     if family.on_host:
@@ -133,44 +144,62 @@ def _survey(family: AbstractTaskFamily, machine: str, seed: int) -> Survey:
         "share_between_tasks": share,
         "outcome_shift": tuple(map(float, flat.mean(axis=0))),
         "outcome_scale": tuple(float(x) or 1.0 for x in flat.std(axis=0)),
+        "task_spread": _within_tasks(few.outcomes),
     }
-    cells = NUM_CELLS if few.symbols is None else len(few.symbols)
-    table_size = spec.num_queries * spec.num_hypotheses * cells
-    nothing = Survey(**facts, predictions=None, trust=0.0, pilot=None)
-    if table_size > size.table:
-        return nothing
-    histories = _random_histories(family, seed=seed + 1)
-    best = None
-    fit = _Fitting(family, few, size.draws, seed)
-    for num_each in _candidates(spec, share):
-        found = fit(num_each)
-        loss, trust = _trust(found, histories)
-        if best is None or loss < 0.995 * best[0]:
-            best = (loss, trust, found)
-    assert best is not None
-    _, trust, predictions = best
     keys = jr.split(jr.key(seed + 2), _num_episodes(family))
     given = None
     if few.symbols is not None and not np.any(few.first):
         given = given_tables(family, few.symbols, size.table)
     if given is None:
         given = given_belief(family, size.belief)
+    predictions, trust = None, 0.0
+    if given is None or counts:
+        predictions, trust = _best_tables(family, few, share, size, seed)
+    if given is None and predictions is not None:
+        given = given_posterior(family, predictions, size.belief)
     if given is not None:
-        return Survey(
-            **facts,
-            predictions=predictions if trust else None,
-            trust=trust,
-            pilot=fly_pilot(family, given, 1.0, keys),
-            given=given,
-        )
-    if not trust:
-        return nothing
+        pilot = fly_pilot(family, given, 1.0, keys)
+    elif predictions is not None:
+        pilot = fly_pilot(family, predictions, trust, keys)
+        if pilot.is_misled:
+            predictions, trust, pilot = None, 0.0, None
+    else:
+        pilot = None
     return Survey(
-        **facts,
-        predictions=predictions,
-        trust=trust,
-        pilot=fly_pilot(family, predictions, trust, keys),
+        **facts, predictions=predictions, trust=trust, pilot=pilot, given=given
     )
+
+
+def _best_tables(
+    family: AbstractTaskFamily, few: Answers, share: float, size: Size, seed: int
+) -> tuple[Predictions | None, float]:
+    """Those of least loss on fresh histories, and their trust; simpler ones first.
+
+    None where all would be too large, or predict nothing.
+    """
+    spec = family.spec
+    pairs = spec.num_queries * spec.num_hypotheses
+    cells = NUM_CELLS if few.symbols is None else len(few.symbols)
+    if pairs * cells > size.table:
+        return None, 0.0
+    if few.edges is not None and pairs * spec.outcome_size * NUM_RANGES > size.table:
+        few = dataclasses.replace(few, edges=None)
+    histories = random_histories(family, _num_episodes(family), seed=seed + 1)
+    fit = _Fitting(family, few, size.draws, seed)
+    best, num_best = None, 1
+    for num_each in _candidates(family.spec, share):
+        found = fit(num_each)
+        loss, trust = share_that_holds(found, histories)
+        if best is None or loss < _CLEARLY * best[0]:
+            best, num_best = (loss, trust, found), num_each
+    assert best is not None
+    if few.edges is not None and share < _FIXED_LAW:
+        found = fit(num_best, "ranges")
+        loss, trust = share_that_holds(found, histories)
+        if loss < _CLEARLY * best[0]:
+            best = (loss, trust, found)
+    _, trust, predictions = best
+    return (predictions if trust else None), trust
 
 
 def _few_answers(family: AbstractTaskFamily, seed: int) -> tuple[Answers, float]:
@@ -185,19 +214,29 @@ def _few_answers(family: AbstractTaskFamily, seed: int) -> tuple[Answers, float]
     return few, few.share_between_tasks()
 
 
+def _within_tasks(outcomes) -> tuple[float, ...]:
+    """The standard deviation of each outcome entry over the queries of a task."""
+    around = outcomes - outcomes.mean(axis=(1, 2), keepdims=True)
+    return tuple(map(float, np.sqrt(np.square(around).mean(axis=(0, 1, 2)))))
+
+
 def _num_episodes(family: AbstractTaskFamily) -> int:
     return _NUM_EPISODES // 8 if family.on_host else _NUM_EPISODES
 
 
 def _answers(
-    family: AbstractTaskFamily, draws: int, repeats: int, symbols, seed: int
+    family: AbstractTaskFamily,
+    draws: int,
+    repeats: int,
+    like: Answers | None,
+    seed: int,
 ) -> Answers:
     """So many answers in all, with at least a task for each hypothesis or so."""
     spec = family.spec
     tasks = draws // (repeats * spec.num_queries * spec.outcome_size)
     tasks = int(np.clip(tasks, 64, _MOST_TASKS))
     found = first_answers(family, tasks, repeats=repeats, seed=seed)
-    return Answers.of(spec, found, symbols)
+    return Answers.of(spec, found, like)
 
 
 def _candidates(spec, share: float) -> tuple[int, ...]:
@@ -214,71 +253,22 @@ class _Fitting:
     def __init__(self, family: AbstractTaskFamily, few: Answers, draws: int, seed: int):
         self._family, self._few, self._draws, self._seed = family, few, draws, seed
 
-    def __call__(self, num_each: int) -> Predictions:
+    def __call__(self, num_each: int, kind: Kind = "moments") -> Predictions:
         """With so many classes for each hypothesis."""
-        few = self._few
-        if num_each == 1 and not np.any(few.first):
-            seed = self._seed + 10
-            tally = count_by_hypothesis(self._family, few, self._draws, seed)
-            return tally.predictions(few.spec, few.symbols, few.is_noisy)
+        if num_each == 1 and not np.any(self._few.first):
+            return self._tally.predictions(self._few, kind)
         classes = cluster(self._answers, num_each, self._seed)
-        return fit_classes(self._answers, classes, num_each)
+        return fit_classes(self._answers, classes, num_each, kind)
+
+    @ft.cached_property
+    def _tally(self) -> Tally:
+        seed = self._seed + 10
+        return count_by_hypothesis(self._family, self._few, self._draws, seed)
 
     @ft.cached_property
     def _answers(self) -> Answers:
         spec = self._few.spec
         per_task = spec.num_queries * spec.outcome_size
         repeats = int(np.clip(self._draws // (_MOST_TASKS * per_task), 1, 64))
-        symbols, seed = self._few.symbols, self._seed + 10
-        return _answers(self._family, self._draws, repeats, symbols, seed)
-
-
-def _random_histories(family: AbstractTaskFamily, *, seed: int):
-    """Episodes of uniformly random queries that never stop."""
-    steps = min(family.spec.horizon, _MOST_STEPS)
-    point = OperatingPoint.at(family.spec.horizon, budget=steps)
-    keys = jr.split(jr.key(seed), _num_episodes(family))
-    transcript = jit_program(rollout)(_RandomQueries(), family, point, keys=keys)
-    return transcript.history, transcript.ending.hypothesis
-
-
-class _RandomQueries(AbstractExplorer):
-    """Makes any allowed query and never stops."""
-
-    def init(self, spec, operating_point, first_outcome):
-        return jnp.zeros(())
-
-    def ask(self, state, query_mask, *, key: PRNGKey):
-        return random_query(query_mask, key=key)
-
-    def tell(self, state, query, outcome):
-        return state
-
-    def recommend(self, state):
-        return jnp.zeros((), jnp.int32)
-
-    def log_posterior(self, state):
-        return None
-
-
-def _trust(predictions: Predictions, histories) -> tuple[float, float]:
-    """Cross-entropy on fresh histories, and the share of the evidence that gives it.
-
-    The share is 0 where no share is better than knowing the prior alone.
-    """
-    history, hypothesis = histories
-    log_posterior = np.asarray(posteriors(predictions, history), float)
-    truth = np.asarray(hypothesis)
-    reached = np.arange(log_posterior.shape[1]) <= np.asarray(history.length)[:, None]
-    prior = log_posterior[:, :1]
-
-    def loss(share: float) -> float:
-        logits = prior + share * (log_posterior - prior)
-        logits = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
-        each = np.take_along_axis(logits, truth[:, None, None], axis=2)[..., 0]
-        return float(-(each * reached).sum() / reached.sum())
-
-    losses = {share: loss(share) for share in (0.0, *_TRUSTS)}
-    best = min(losses, key=lambda share: losses[share])
-    worthwhile = losses[best] < 0.98 * losses[0.0]
-    return losses[best], best if worthwhile else 0.0
+        seed = self._seed + 10
+        return _answers(self._family, self._draws, repeats, self._few, seed)

@@ -25,7 +25,7 @@ class PredictionShape:
     """What predictions are and how large, by which they are found again in a file.
 
     Attributes:
-        kind: symbols, gaussian or flagged tables, or the family's own belief.
+        kind: symbols, gaussian, ranges or flagged tables, or the family's own belief.
         num_each: classes of each hypothesis.
         num_cells: symbols, or ranges of one number; 0 if there are none.
         first_kind: the same of what is revealed at reset; empty if nothing is.

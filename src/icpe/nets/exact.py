@@ -1,5 +1,7 @@
 """Predictions by the exact belief of a family."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,17 +9,32 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index, PyTree
-from icpe.core.belief import AbstractPredictiveBelief, Outlook
+from icpe.core.belief import AbstractBelief, AbstractPredictiveBelief, Outlook
+from icpe.core.errors import UnsupportedError
+from icpe.core.expected_gains import (
+    OutcomeSamples,
+    OutcomeTable,
+    empty_samples,
+    empty_table,
+)
+from icpe.core.family import AbstractTaskFamily
+from icpe.core.likelihood import LikelihoodBelief, bare_belief, has_likelihood
 from icpe.core.spec import TaskSpec
 from icpe.nets.evidence import AbstractPredictions, PredictionShape, Told, share_removed
+from icpe.nets.looking_ahead import TabledBelief
+from icpe.nets.predictions import Predictions
 
-KIND = "belief"
+OWN, BY_CELLS, BY_SAMPLES, BY_TABLES = "belief", "likelihood", "sampled", "belief-"
+"""Kinds: the family's own, one by its likelihood that looks ahead by cells or samples,
+or any that looks ahead by counted tables, whose kind follows."""
 _LEAST_LOG = -60.0
 """Of the impossible, which must not be minus infinity to be computed with."""
+_ROUNDING = 1e-6
+"""Nats that may be mere rounding; among such, no query is better than others."""
 
 
 class ExactPredictions(AbstractPredictions):
-    """What the family itself knows, where outcomes depend on one another."""
+    """What the family itself knows."""
 
     belief: AbstractPredictiveBelief
     caution: Float[Array, ""]
@@ -61,7 +78,9 @@ class ExactPredictions(AbstractPredictions):
         if found.right_after is not None:
             right = jnp.exp(jnp.max(log_posterior, axis=-1))
             removed = share_removed(right, found.right_after)
-        view = self.view(found.information, removed, counts)
+        known = found.information > _ROUNDING
+        information = jnp.where(known, found.information, 0.0)
+        view = self.view(information, removed, counts)
         return Told(log_posterior, view)
 
     def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"]:
@@ -72,7 +91,61 @@ class ExactPredictions(AbstractPredictions):
         return True
 
     def shape(self, trust: float) -> PredictionShape:
-        return PredictionShape(KIND, 1, 0, "", 0, trust)
+        kind, size = OWN, 0
+        if isinstance(self.belief, TabledBelief):
+            tables = self.belief.tables.shape(trust)
+            return dataclasses.replace(tables, kind=BY_TABLES + tables.kind)
+        if isinstance(self.belief, LikelihoodBelief):
+            match self.belief.outcomes:
+                case OutcomeTable(probability=array):
+                    kind, size = BY_CELLS, array.shape[2]
+                case OutcomeSamples(likelihood=array):
+                    kind, size = BY_SAMPLES, array.shape[1]
+        return PredictionShape(kind, 1, size, "", 0, trust)
+
+
+def is_exact(kind: str) -> bool:
+    """Whether predictions of a kind are those of an exact belief."""
+    return kind in (OWN, BY_CELLS, BY_SAMPLES) or kind.startswith(BY_TABLES)
+
+
+def posterior_of(family: AbstractTaskFamily) -> AbstractBelief | None:
+    """The exact posterior of a family without what it expects, None if it has none."""
+    try:
+        belief = family.exact_belief()
+    except UnsupportedError:
+        return None
+    if belief is None and has_likelihood(family):
+        return bare_belief(family)
+    return belief
+
+
+def shell(family: AbstractTaskFamily, shape: PredictionShape) -> ExactPredictions:
+    """Predictions of this shape without numbers, which are in a file.
+
+    Raises:
+        ValueError: the family has no such belief.
+    """
+    family, spec = family.with_data(), family.spec
+    sizes = (spec.num_hypotheses, spec.num_queries, shape.num_cells)
+    by_likelihood = shape.kind in (BY_CELLS, BY_SAMPLES)
+    known = None if by_likelihood else posterior_of(family)
+
+    def build() -> ExactPredictions:
+        belief = known
+        if shape.kind == BY_CELLS:
+            belief = LikelihoodBelief(family, empty_table(*sizes))
+        elif shape.kind == BY_SAMPLES:
+            belief = LikelihoodBelief(family, empty_samples(*sizes))
+        elif belief is not None and shape.kind.startswith(BY_TABLES):
+            kind = shape.kind.removeprefix(BY_TABLES)
+            tables = Predictions.empty(spec, dataclasses.replace(shape, kind=kind))
+            belief = TabledBelief(belief, tables)
+        if not isinstance(belief, AbstractPredictiveBelief):
+            raise ValueError("it starts from an exact belief, which its family has not")
+        return ExactPredictions.of(spec, belief)
+
+    return eqx.filter_eval_shape(build)
 
 
 def states_along(

@@ -1,7 +1,7 @@
 """The law of outcomes in each class of tasks, for every query, as tables.
 
-Outcomes are one of few symbols, or numbers that are independent and Gaussian, or
-numbers of which some are revealed.
+Outcomes are one of few symbols, or numbers that are independent and Gaussian or have
+any law on finitely many ranges, or numbers of which some are revealed.
 """
 
 import abc
@@ -9,6 +9,7 @@ import abc
 import equinox as eqx
 import jax.numpy as jnp
 from jax import lax
+from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index
@@ -89,6 +90,40 @@ class GaussianTable(AbstractOutcomes):
         return _gaussian_separation(weights, self.mean, self.variance).sum(axis=-1)
 
 
+class RangeTable(AbstractOutcomes):
+    """Outcomes of one or several numbers, independent, each with any law.
+
+    A number is known by the range it lies in; `edges` cut the ranges of each query.
+    """
+
+    edges: Float[Array, "queries outcome cuts"]
+    log_probability: Float[Array, "queries outcome cells classes"]
+
+    def log_likelihood(
+        self, query: Index, outcome: Float[Array, "outcome"]
+    ) -> Float[Array, "classes"]:
+        """The sum over the numbers."""
+        cell = jnp.sum(outcome[:, None] > self.edges[query], axis=1)
+        each = jnp.arange(outcome.shape[0])
+        return self.log_probability[query, each, cell].sum(axis=0)
+
+    @property
+    def cells(self) -> Float[Array, "queries cells classes"] | None:
+        if self.log_probability.shape[1] > 1:
+            return None
+        return jnp.exp(self.log_probability[:, 0])
+
+    def separation(
+        self, weights: Float[Array, "*batch classes"]
+    ) -> Float[Array, "*batch queries"]:
+        """The sum over the numbers of what each tells."""
+        num_queries, size, num_cells, num_classes = self.log_probability.shape
+        shape = (num_queries * size, num_cells, num_classes)
+        cells = jnp.exp(self.log_probability).reshape(shape)
+        each = mutual_information(weights, cells)
+        return each.reshape(*weights.shape[:-1], num_queries, size).sum(axis=-1)
+
+
 class FlaggedTable(AbstractOutcomes):
     """Numbers about the same things whatever the query, some of them revealed.
 
@@ -146,8 +181,17 @@ def _gaussian_separation(
 def kind_and_cells(table: AbstractOutcomes) -> tuple[str, int]:
     """What a file calls a table, and how many cells it has; 0 if none."""
     cells = 0 if table.cells is None else table.cells.shape[1]
-    kinds = {SymbolTable: "symbols", GaussianTable: "gaussian", FlaggedTable: "flagged"}
-    return kinds[type(table)], cells
+    if isinstance(table, RangeTable):
+        cells = table.log_probability.shape[2]
+    return _KINDS[type(table)], cells
+
+
+_KINDS = {
+    SymbolTable: "symbols",
+    GaussianTable: "gaussian",
+    RangeTable: "ranges",
+    FlaggedTable: "flagged",
+}
 
 
 def empty_table(
@@ -161,10 +205,24 @@ def empty_table(
         moments = jnp.ones((queries, outcome, classes))
         ranges = jnp.ones((queries, cells, classes)) if cells else None
         return GaussianTable(moments, moments, ranges)
+    if kind == "ranges":
+        edges = jnp.zeros((queries, outcome, cells - 1))
+        return RangeTable(edges, jnp.zeros((queries, outcome, cells, classes)))
     if kind != "flagged":
         raise ValueError(f"its kind of predictions {kind!r} is not known")
     entries = jnp.ones((outcome // 2, classes))
     return FlaggedTable(entries, entries, jnp.ones((queries, outcome // 2)))
+
+
+def mutual_information(
+    weights: Float[Array, "*batch classes"],
+    cells: Float[Array, "queries cells classes"],
+) -> Float[Array, "*batch queries"]:
+    """Of the class and the cell of each query, in nats (Lindley 1956)."""
+    mixed = mix(weights, cells)
+    conditional = jnp.sum(entr(cells), axis=1)
+    left = jnp.matmul(weights, conditional.T, precision=precision_for(cells))
+    return jnp.maximum(jnp.sum(entr(mixed), axis=-1) - left, 0.0)
 
 
 def mix(

@@ -30,7 +30,7 @@ from icpe.nets.outcome_tables import (
     AbstractOutcomes,
     empty_table,
     kind_and_cells,
-    mix,
+    mutual_information,
     precision_for,
 )
 
@@ -150,17 +150,14 @@ class Predictions(AbstractPredictions):
         cells = self.outcomes.cells
         if cells is None:
             return self.outcomes.separation(weights)
-        if self.num_each > 1 and self._is_small(cells):
-            joint = self._joint(weights, cells)
-            hypotheses = jnp.sum(self._by_hypothesis(weights), axis=-1)
-            left = jnp.sum(entr(joint), axis=(-1, -2)) - jnp.sum(
-                entr(hypotheses), axis=-1, keepdims=True
-            )
-            mixed = jnp.sum(joint, axis=-1)
-        else:
-            mixed = mix(weights, cells)
-            conditional = jnp.sum(entr(cells), axis=1)
-            left = jnp.matmul(weights, conditional.T, precision=precision_for(cells))
+        if self.num_each == 1 or not self._is_small(cells):
+            return mutual_information(weights, cells)
+        joint = self._joint(weights, cells)
+        hypotheses = jnp.sum(self._by_hypothesis(weights), axis=-1)
+        left = jnp.sum(entr(joint), axis=(-1, -2)) - jnp.sum(
+            entr(hypotheses), axis=-1, keepdims=True
+        )
+        mixed = jnp.sum(joint, axis=-1)
         return jnp.maximum(jnp.sum(entr(mixed), axis=-1) - left, 0.0)
 
     def error_removed(

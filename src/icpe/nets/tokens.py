@@ -107,6 +107,25 @@ class Summary(AbstractSummary):
         return jnp.concatenate([counts[..., None], means], axis=-1)
 
 
+def deviations(
+    own: Float[Array, "*tokens queries own"], spread: tuple[float, ...]
+) -> Float[Array, "*tokens queries outcome"]:
+    """How far the mean outcome of each query is from the average over those made.
+
+    What all outcomes of a task have in common is taken away; 0 for queries never made.
+
+    Args:
+        own: log-count and mean outcome of each query, as `Summary.by_query` has them.
+        spread: unit of each entry of the outcome.
+    """
+    made, means = own[..., :1] > 0, own[..., 1:]
+    number = jnp.sum(made, axis=-2, keepdims=True, dtype=means.dtype)
+    total = jnp.sum(jnp.where(made, means, 0.0), axis=-2, keepdims=True)
+    units = jnp.asarray(spread, means.dtype).reshape((1,) * (means.ndim - 1) + (-1,))
+    center = total / jnp.maximum(number, 1.0)
+    return jnp.where(made, (means - center) / units, 0.0)
+
+
 class EntrySummary(AbstractSummary):
     """Counts of queries, and counts and sums of each entry of flagged outcomes.
 

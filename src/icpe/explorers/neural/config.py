@@ -46,6 +46,9 @@ class NetConfig:
     """What is subtracted from outcomes; empty means as the spec says."""
     outcome_scale: tuple[float, ...] = ()
     """What they are divided by; empty means as the spec says."""
+    task_spread: tuple[float, ...] = ()
+    """Spread of scaled outcomes within a task, where tasks differ more than that: tied
+    heads then see how queries differ within the task. Empty means that they do not."""
 
     def __post_init__(self):
         if self.tied_head and not self.summary:
@@ -77,7 +80,7 @@ class NetConfig:
         if self.tied_head:
             kind = self.summary_kind(spec)
             size = summary_size(kind, spec.num_queries, spec.outcome_size)
-            number += size // spec.num_queries
+            number += size // spec.num_queries + len(self.task_spread)
         if self.sees_belief(spec):
             number += _BELIEF_FEATURES
         return number + (0 if self.predictions is None else NUM_FEATURES)

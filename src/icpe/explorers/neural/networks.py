@@ -40,7 +40,7 @@ from icpe.nets.evidence import NUM_FEATURES, AbstractPredictions, QueryView, Tol
 from icpe.nets.predictions import Predictions
 from icpe.nets.sequence import SequenceNet
 from icpe.nets.tied import TiedHead
-from icpe.nets.tokens import Token, summary_size
+from icpe.nets.tokens import Token, deviations, summary_size
 from icpe.nets.transformer import in_compute_dtype
 
 CONDITION_SIZE = 4
@@ -226,6 +226,34 @@ class ExplorerNets(eqx.Module):
         """With tables put back."""
         return _with(self, predictions)
 
+    def with_query_share(self, share: float) -> "ExplorerNets":
+        """With so much of what the query net adds to the tables.
+
+        Without any, the query that the tables prefer is made until the belief is sure
+        enough for the price.
+        """
+        end = self._num_outputs + self.config.num_gates
+
+        def scaled(leaf):
+            return leaf.at[1, :end].multiply(share)
+
+        nets = eqx.tree_at(
+            lambda nets: (nets.pair.head.weight, nets.pair.head.bias),
+            self,
+            replace_fn=scaled,
+        )
+        if nets.pair.belief_head is not None:
+            nets = eqx.tree_at(
+                lambda nets: nets.pair.belief_head, nets, replace_fn=scaled
+            )
+        if nets.tied_heads is None:
+            return nets
+        return eqx.tree_at(
+            lambda nets: (nets.tied_heads.out.weight, nets.tied_heads.out.bias),
+            nets,
+            replace_fn=lambda leaf: leaf.at[1].multiply(share),
+        )
+
     def for_play(self) -> "ExplorerNets":
         """The same networks, made ready to be used step by step in a loop."""
         return eqx.tree_at(
@@ -359,7 +387,10 @@ class ExplorerNets(eqx.Module):
         if self.config.tied_head:
             kind = self.config.summary_kind(self.spec)
             assert kind is not None and summary is not None
-            parts.append(kind.by_query(summary, num_queries))
+            own = kind.by_query(summary, num_queries)
+            parts.append(own)
+            if self.config.task_spread:
+                parts.append(deviations(own, self.config.task_spread))
         if self.config.sees_belief(self.spec):
             parts.append(_belief_features(log_posterior, (*shape, num_queries)))
         if self.config.predictions is not None:

@@ -7,6 +7,7 @@ families but binary search have the summary in the tokens; the paper's own have 
 
 import dataclasses
 
+from icpe.core.conformance import explaining
 from icpe.core.family import AbstractTaskFamily
 from icpe.learn.paper.config import PaperConfig
 from icpe.learn.recipe import Machine
@@ -67,7 +68,8 @@ def paper_preset(machine: Machine, family: AbstractTaskFamily) -> PaperConfig:
     bandits have in the paper. Other families get a fixed confidence.
     """
     config = {"cpu": _CPU, "gpu": _GPU}[machine]
-    found = survey(family, machine)
+    with explaining(family):
+        found = survey(family, machine)
     changes = {}
     if not found.is_noisy and found.num_symbols is not None:
         changes = _SEARCH
