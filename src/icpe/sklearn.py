@@ -14,8 +14,8 @@ from icpe.artifact import Artifact
 from icpe.artifact.operating_table import OperatingRow, OperatingTable
 from icpe.core.errors import (
     InvalidParameterError,
-    MissingExtraError,
     OperatingPointError,
+    missing_extra,
 )
 from icpe.core.request import Request
 from icpe.deploy.session import Session
@@ -35,9 +35,8 @@ try:
         validate_data,
     )
 except ImportError as error:
-    raise MissingExtraError(
-        'icpe.sklearn needs scikit-learn 1.6 or newer; install it with pip install "'
-        'icpe[tables]".'
+    raise missing_extra(
+        "icpe.sklearn needs scikit-learn 1.6 or newer", "tables"
     ) from error
 
 
@@ -104,12 +103,14 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.string = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> "ActiveClassifier":
+    def fit(self, X: Any, y: Any, *, subjects: Any = None) -> "ActiveClassifier":
         """Learns from rows and their classes.
 
         Args:
             X: an array or a data frame with numbers, words and missing values.
             y: the class of each row.
+            subjects: what each row is about, such as a patient, where several rows may
+                be about one; such rows are held out together, and count as one.
 
         Raises:
             InvalidParameterError: there is one class alone, a class has one row, or a
@@ -134,6 +135,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             costs=self.costs,
             max_queries=self.max_queries,
             held_out=self.held_out,
+            subjects=subjects,
             seed=self._seed(),
         )
         horizon = self._fitted.family.spec.horizon

@@ -213,7 +213,6 @@ def test_a_missing_file_is_refused():
         ({"prior": {"flu": 1.0}}, "lacks 'cold'"),
         ({"prior": [1.0]}, "2 probabilities"),
         ({"costs": [1.0]}, "2 numbers"),
-        ({"costs": {"blood test": 1}}, "no cost of 'temperature'"),
         ({"costs": {"blood test": 0, "temperature": 1}}, "positive"),
         ({"costs": {"pulse": 1}}, "'pulse', which does not exist"),
         ({"names": {"hypothesis": ["flu"]}}, "names of hypotheses must be 2"),
@@ -227,3 +226,9 @@ def test_bad_arguments_are_refused(change, complaint):
     arguments = {"likelihood": LIKELIHOOD, "names": NAMES} | change
     with pytest.raises(IcpeError, match=complaint):
         from_likelihoods(**arguments)
+
+
+def test_what_has_no_cost_costs_1():
+    family = from_likelihoods(LIKELIHOOD, names=NAMES, costs={"blood test": 4})
+    named = dict(zip(family.spec.query_names, family.spec.costs, strict=True))
+    assert named == {"blood test": 4.0, "temperature": 1.0}

@@ -232,12 +232,17 @@ def test_a_cycle_is_refused(bif):
         ({"queries": ["Sign", "Sign"]}, "named twice"),
         ({"network": "nowhere.bif"}, "no such file"),
         ({"network": 3}, "path of a file or a pyAgrum network"),
-        ({"costs": {"Sign": 1}}, "no cost of"),
     ],
 )
 def test_bad_arguments_are_refused(bif, arguments, complaint):
     with pytest.raises(IcpeError, match=complaint):
         from_network(**{"network": bif(), "target": "Fault"} | arguments)
+
+
+def test_what_has_no_cost_costs_1(bif):
+    family = from_network(bif(), "Fault", costs={"Echo": 2})
+    named = dict(zip(family.spec.query_names, family.spec.costs, strict=True))
+    assert named == {"Cause/1": 1.0, "Sign": 1.0, "Echo": 2.0}
 
 
 def test_names_in_quotes_may_have_anything_in_them(bif):

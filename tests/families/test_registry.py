@@ -36,14 +36,14 @@ def test_every_parameter_of_a_registered_family_has_a_help_text(name):
 def test_an_unknown_name_is_refused_with_the_closest_one():
     with pytest.raises(UnknownNameError) as caught:
         make("gausian-bandit")
-    assert "did you mean 'gaussian-bandit'?" in str(caught.value)
-    assert "binary-search" in str(caught.value)
+    assert str(caught.value).endswith("did you mean 'gaussian-bandit'?")
 
 
 def test_a_name_like_no_other_is_refused_without_a_guess():
     with pytest.raises(UnknownNameError) as caught:
         get_factory("zzz")
     assert "did you mean" not in str(caught.value)
+    assert "binary-search" in str(caught.value)
 
 
 def test_an_unknown_parameter_is_refused_with_the_closest_one():

@@ -188,3 +188,36 @@ def test_outcomes_are_worded_as_they_are_answered(answers):
     assert answers.words(2, [30.0, 7.5]) == "age 30, wbc 7.5"
     assert "one of red, Blue" in answers.hint(1)
     assert answers.hint(0).startswith("a number")
+
+
+def test_answers_are_read_in_the_units_of_the_table():
+    answers = TableAnswers(
+        ("pressure", "noise"), ((), ("none", "hum")), ((0,), (1,)), 1, units=("bar", "")
+    )
+    for typed in ("5.4", "5,4", "5,4 bar", 5.4, [5.4]):
+        assert answers.read(0, typed) == (5.4,)
+    assert answers.hint(0).startswith("a number in bar;")
+    assert answers.words(0, [5.4]) == "5.4 bar"
+    with pytest.raises(InvalidOutcomeError, match=r"a number in bar, .* '5400 mbar'"):
+        answers.read(0, "5400 mbar")
+    assert answers.read(1, "None") == (1.0,)
+    assert answers.read(0, "none") == answers.read(0, "-") == (MISSING,)
+    assert answers.read(1, "-") == (MISSING,)
+
+
+def test_several_values_can_be_told_with_decimal_commas():
+    answers = TableAnswers(("a", "b"), ((), ()), ((0, 1),), 2)
+    assert answers.read(0, "1,5; 2") == (1.5, 2.0)
+    assert answers.read(0, "1.5, 2") == (1.5, 2.0)
+
+
+def test_it_is_known_when_nothing_is():
+    answers = TableAnswers(("a", "b"), ((), ()), ((0, 1), (0,)), 2)
+    assert answers.is_unknown(0, answers.read(0, ["", "?"]))
+    assert not answers.is_unknown(0, answers.read(0, ["", "3"]))
+    assert answers.is_unknown(1, answers.read(1, ""))
+
+
+def test_units_belong_to_features():
+    with pytest.raises(InvalidParameterError, match="units must have 2 entries"):
+        CaseTable(units=("bar",))

@@ -21,7 +21,11 @@ from icpe.studies.models import Model
 from icpe.studies.runner import run_study
 from icpe.studies.study import AbstractMeasure, Cell, Study
 
-pytestmark = pytest.mark.services
+pytestmark = [
+    pytest.mark.services,
+    # The cluster starts other programs, which jax takes for forks that go on.
+    pytest.mark.filterwarnings("ignore:os.fork\\(\\) was called:RuntimeWarning"),
+]
 
 
 @dataclasses.dataclass(frozen=True)

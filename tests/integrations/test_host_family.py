@@ -19,7 +19,8 @@ from icpe.core.request import OperatingPoint
 from icpe.integrations.gymnasium import from_gymnasium
 from icpe.learn import survey as survey_module
 from icpe.learn.fit import FitOptions, fit
-from icpe.learn.survey import _RandomQueries, survey
+from icpe.learn.random_play import RandomQueries
+from icpe.learn.survey import survey
 from icpe.play.rollout import rollout
 from icpe.studies.host_speed import measure_host_speed
 from icpe.studies.tiny import TINY
@@ -62,7 +63,7 @@ def doors():
 def episodes(family, number=24, seed=0):
     point = OperatingPoint.at(family.horizon, budget=family.horizon)
     keys = jr.split(jr.key(seed), number)
-    played = jit_program(rollout)(_RandomQueries(), family, point, keys=keys)
+    played = jit_program(rollout)(RandomQueries(), family, point, keys=keys)
     return jax.device_get(played)
 
 

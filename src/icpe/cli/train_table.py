@@ -1,5 +1,6 @@
 """`icpe train-table`: from a table of cases to a questionnaire with a certificate."""
 
+import contextlib
 import dataclasses
 import sys
 import time
@@ -12,6 +13,8 @@ import tyro
 from icpe.cli.options import Seed, check_seed
 
 _NOT_CERTIFIED = 1
+_SMALL = 0.1
+"""Error probabilities up to which a single question is suspiciously good."""
 
 
 def _optional(metavar: str) -> Any:
@@ -50,7 +53,10 @@ class Args:
     max_queries: Annotated[int | None, _optional("N")] = None
     """The most queries for a case; 32 if left out, or as many as there are."""
     ignore: Annotated[tuple[str, ...], _optional("COLUMN ..")] = ()
-    """Columns to leave out, such as numbers of patients."""
+    """Columns to leave out."""
+    subject: Annotated[str | None, _optional("COLUMN")] = None
+    """The column that says what a row is about, such as the number of a patient, where
+    several rows may be about one: these are put aside together, and count as one."""
     seed: Seed = 0
     """Seed of the choice of rows."""
     json: bool = False
@@ -59,7 +65,7 @@ class Args:
 
 EXAMPLES = (
     "icpe train-table data.csv --target diagnosis --costs costs.csv",
-    "icpe train-table data.csv --target diagnosis --error-prob 0.1 --ignore id",
+    "icpe train-table data.csv --target diagnosis --error-prob 0.1 --subject patient",
 )
 
 
@@ -103,33 +109,41 @@ def _made(args: Args):
     from icpe.integrations.tables.fit import fit_table
     from icpe.integrations.tables.measured import make_artifact, operating_table
     from icpe.integrations.tables.odd_columns import sort_out
-    from icpe.integrations.tables.reading import read_csv
+    from icpe.integrations.tables.rare import many_words
+    from icpe.integrations.tables.reading import read_csv, read_words
 
     began = time.perf_counter()
-    with warnings.catch_warnings(record=True) as odd:
-        warnings.simplefilter("always")
+    with _saying():
         columns, words = read_csv(args.data, args.target)
     names = [column.name for column in columns]
-    for name in args.ignore:
+    left_out = [("--ignore", name) for name in args.ignore]
+    if args.subject is not None:
+        left_out.append(("--subject", args.subject))
+    for option, name in left_out:
         if name not in names:
             raise UnknownNameError(
                 suggesting(
-                    f"--ignore names {name!r}, which is no column of {args.data}",
+                    f"{option} names {name!r}, which is no column of {args.data}",
                     name,
                     names,
                     f"it has {', '.join(names)}.",
                 )
             )
-    columns = [column for column in columns if column.name not in args.ignore]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said above
+        subjects = None if args.subject is None else read_words(args.data, args.subject)
+    named = {name for _, name in left_out}
+    columns = [column for column in columns if column.name not in named]
     columns, sentences = sort_out(columns)
-    for sentence in (*(str(it.message) for it in odd), *sentences):
+    for sentence in (*sentences, *many_words(columns)):
         print(f"icpe: {sentence}", file=sys.stderr)
     if not columns:
         raise DataError(
             f"{args.data} has no column beside {args.target} that a question could be "
             "made of; add a feature."
         )
-    costs, groups = ({}, {}) if args.costs is None else read_costs(args.costs)
+    with _saying():
+        costs, groups = ({}, {}) if args.costs is None else read_costs(args.costs)
     gone = set(names) - {column.name for column in columns}
     costs = {name: cost for name, cost in costs.items() if name not in gone}
     groups = {
@@ -138,8 +152,7 @@ def _made(args: Args):
         if (own := [it for it in members if it not in gone])
     }
     classes, labels = np.unique(words, return_inverse=True)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with _saying():
         fitted = fit_table(
             columns,
             labels,
@@ -148,15 +161,24 @@ def _made(args: Args):
             costs=costs,
             max_queries=args.max_queries,
             held_out=args.held_out,
+            subjects=subjects,
             seed=args.seed,
             progress=progress_meter(),
         )
-    for warning in said:
-        if issubclass(warning.category, UserWarning):
-            print(f"icpe: {warning.message}", file=sys.stderr)
     table = operating_table(fitted)
     seconds = time.perf_counter() - began
     return make_artifact(fitted, table, seed=args.seed, seconds=seconds)
+
+
+@contextlib.contextmanager
+def _saying():
+    """Says what is warned of, a line each, unless it ends with an error."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        yield
+    for warning in said:
+        if issubclass(warning.category, UserWarning):
+            print(f"icpe: {warning.message}", file=sys.stderr)
 
 
 def _choice(args: Args, artifact):
@@ -211,6 +233,12 @@ def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
         soft_wrap=True,
         highlight=False,
     )
+    if args.subject is not None:
+        console.print(
+            f"Each of the rows put aside is about another {args.subject}.",
+            soft_wrap=True,
+            highlight=False,
+        )
     if certificate is None:
         console.print(_best_possible(args, artifact), soft_wrap=True, highlight=False)
     else:
@@ -220,7 +248,26 @@ def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
             console.print(sentence, soft_wrap=True, highlight=False)
     if choice is not None:
         console.print(choice.sentence, soft_wrap=True, highlight=False)
-    console.print(f"Try it: icpe play {out} --human", highlight=False)
+    asked = ""
+    if certificate is not None and certificate.certified:
+        asked = f" --error-prob {certificate.error_prob:g}"
+        if hasty := _one_question_decides(artifact, certificate):
+            console.print(hasty, soft_wrap=True, highlight=False, markup=False)
+    console.print(
+        f"Try it: icpe play {out}{asked} --human", soft_wrap=True, highlight=False
+    )
+
+
+def _one_question_decides(artifact, certificate) -> str | None:
+    """A sentence, where nearly every case ends after its first question."""
+    row = next(it for it in artifact.table.priced() if it.price == certificate.price)
+    first = artifact.training["first_question"]
+    if row.quantiles[1] > 1 or certificate.error_prob > _SMALL or row.max_queries == 1:
+        return None
+    return (
+        f"At least nine cases in ten end after one question, {first}. If its answer is "
+        f"filled in once the class is known, leave it out (--ignore {first!r})."
+    )
 
 
 def _best_possible(args: Args, artifact) -> str:

@@ -8,18 +8,20 @@ between values.
 import csv
 import dataclasses
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from icpe.core.errors import DataError
+from icpe.portable.reading import DECIMAL_COMMA, THOUSANDS
 
 _DELIMITERS = ",;\t|"
 _LARGEST = 2**28
 """Bytes of a file that are read."""
 _NUM_LOOKED_AT = 50
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
-_DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_MOST_FOREIGN = 0.6
+"""Share of letters beyond ASCII, in the words of a text that have any."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,11 +88,11 @@ def as_number(text: str, delimiter: str = ",") -> float:
     try:
         return float(text)
     except ValueError:
-        if _DECIMAL_COMMA.fullmatch(text) and (
-            delimiter != "," or not _THOUSANDS.fullmatch(text)
+        if DECIMAL_COMMA.fullmatch(text) and (
+            delimiter != "," or not THOUSANDS.fullmatch(text)
         ):
             return float(text.replace(".", "").replace(",", "."))
-        if _THOUSANDS.fullmatch(text):
+        if THOUSANDS.fullmatch(text):
             return float(text.replace(",", ""))
         raise
 
@@ -110,7 +112,7 @@ def all_numbers(texts: Sequence[str], delimiter: str = ",") -> list[float] | Non
 
 
 def _has_comma(text: str) -> bool:
-    return _DECIMAL_COMMA.fullmatch(text) is not None
+    return DECIMAL_COMMA.fullmatch(text) is not None
 
 
 def _plain(text: str) -> str:
@@ -135,7 +137,32 @@ def _text(path: Path) -> str:
     try:
         return given.decode("utf-16" if given[:2] in _UTF_16 else "utf-8-sig")
     except UnicodeDecodeError:
-        raise DataError(f"{path} is not text in UTF-8; save it as CSV UTF-8.") from None
+        text = _windows_text(given)
+    if text is None:
+        raise DataError(f"{path} is not text in UTF-8; save it as CSV UTF-8.")
+    warnings.warn(
+        f"{path} is not text in UTF-8; it is read as Windows-1252, which Excel writes "
+        "in Western Europe. If letters look wrong, save it as CSV UTF-8.",
+        stacklevel=3,
+    )
+    return text
+
+
+def _windows_text(given: bytes) -> str | None:
+    """Text in Windows-1252, None if it is probably something else.
+
+    Nearly all bytes are letters in it. Words of Western Europe have some letters beyond
+    ASCII; those of another code page, such as a Cyrillic one, have no others.
+    """
+    try:
+        text = given.decode("cp1252")
+    except UnicodeDecodeError:
+        return None
+    if any(it < " " and it not in "\t\r\n\f" for it in text):
+        return None
+    letters = "".join(it for it in re.findall(r"[^\W\d_]+", text) if not it.isascii())
+    foreign = sum(not it.isascii() for it in letters)
+    return text if foreign <= _MOST_FOREIGN * len(letters) else None
 
 
 def _parsed(text: str, delimiter: str, most: int | None = None):

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import jax
 import jax.random as jr
 import numpy as np
 
@@ -63,7 +64,7 @@ def certify_cases(
         confidence: of the certificate.
 
     Raises:
-        UnsupportedError: nothing was held out.
+        UnsupportedError: nothing was held out, or no case of some class.
         InvalidParameterError: not even an explorer that never errs could pass.
     """
     number = num_cases(cases)
@@ -72,6 +73,13 @@ def certify_cases(
             "This explorer was made of a table of which no rows were held out, so "
             "there is nothing to certify it on; train it again and hold some out, as "
             "by --held-out 0.2."
+        )
+    untested = _untested(artifact, cases)
+    if untested is not None:
+        raise UnsupportedError(
+            f"No row of class {untested!r} was held out, so a certificate would not be "
+            "about it; add rows of that class, hold out a larger share, or leave the "
+            "class out."
         )
     stage = Stage(artifact, None)
     if error_prob is None:
@@ -104,6 +112,14 @@ def certify_cases(
         ladder=(PriceTest(plan.price, right, passed, number),),
         episodes_needed=needed,
     ).sealed()
+
+
+def _untested(artifact: Artifact, cases: PyTree) -> str | None:
+    """A class of which there is no case: an average would not be about it."""
+    spec = artifact.family.spec
+    labels = np.asarray(jax.vmap(artifact.family.hypothesis)(cases))
+    absent = sorted(set(range(spec.num_hypotheses)) - set(labels.tolist()))
+    return spec.hypothesis_name(absent[0]) if absent else None
 
 
 def attempt_level(confidence: float, attempt: int) -> float:
@@ -212,6 +228,8 @@ def wrong_records(certificate: Certificate, artifact: Artifact) -> Iterator[str]
             f"It counts {certificate.episodes} held-out rows; the file has {number}."
         )
         return
+    if _untested(artifact, artifact.family.held_out_cases()) is not None:
+        yield "The held-out rows lack a class, so it says nothing about that."
     if certificate.error_prob is None:
         return
     kept = list(artifact.certificates)

@@ -161,12 +161,13 @@ def read_costs(
 
     Args:
         costs: by name or number in a mapping, in order in a sequence, or the path of a
-            CSV file or a data frame with columns query and cost; None means 1 each.
+            CSV file or a data frame with columns query and cost; what it leaves out
+            costs 1.
         query_names: the names of the queries; empty means their numbers.
         num_queries: how many there are.
 
     Raises:
-        DataError: a cost is missing, not positive, or of a query that does not exist.
+        DataError: a cost is not positive, or of a query that does not exist.
     """
     if costs is None:
         return ()
@@ -211,12 +212,7 @@ def _in_order(
             raise DataError(
                 f"{what}: the cost of {name!r} must be a positive number; got {cost!r}."
             )
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise DataError(
-            f"{what} has no cost of {missing[0]!r}; give one for each query."
-        )
-    return tuple(found[name] for name in names)
+    return tuple(found.get(name, 1.0) for name in names)
 
 
 def _is_index(query: Any, names: Sequence[str]) -> bool:

@@ -4,7 +4,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
+from icpe.core.errors import (
+    ConformanceError,
+    InvalidParameterError,
+    UnknownNameError,
+    suggesting,
+)
 from icpe.core.family import (
     AbstractTaskFamily,
     parameter_names,
@@ -37,6 +42,7 @@ def make(name: str, **given: Any) -> AbstractTaskFamily:
     Raises:
         UnknownNameError: no such family, or a parameter it does not have.
         InvalidParameterError: a parameter has an impossible value.
+        ConformanceError: a class that lacks methods, or sets its own fields.
     """
     factory: Any = get_factory(name)
     allowed = [field.name for field in dataclasses.fields(factory) if field.init]
@@ -50,7 +56,19 @@ def make(name: str, **given: Any) -> AbstractTaskFamily:
                     f"it has {', '.join(allowed) or 'none'}.",
                 )
             )
-    return factory(**given)
+    missing = sorted(getattr(factory, "__abstractmethods__", ()))
+    if missing:
+        raise ConformanceError(
+            f"{factory.__name__} lacks {', '.join(missing)}; a family has all methods "
+            "of AbstractTaskFamily."
+        )
+    try:
+        return factory(**given)
+    except dataclasses.FrozenInstanceError as error:
+        raise ConformanceError(
+            f"{factory.__name__} has an __init__ that sets fields, which are frozen; "
+            'leave it out and declare them, as in size: int = icpe.parameter(4, "..").'
+        ) from error
 
 
 def get_factory(name: str) -> Callable[..., AbstractTaskFamily]:

@@ -14,7 +14,7 @@ import numpy as np
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
-    MissingExtraError,
+    missing_extra,
     suggesting,
 )
 from icpe.families.csv_files import is_path, read_costs
@@ -160,9 +160,7 @@ def _pyagrum() -> Any:
             warnings.simplefilter("ignore")
             import pyagrum
     except ImportError:
-        raise MissingExtraError(
-            'Bayesian networks need pyAgrum; pip install "icpe[networks]" installs it.'
-        ) from None
+        raise missing_extra("Bayesian networks need pyAgrum", "networks") from None
     return pyagrum
 
 

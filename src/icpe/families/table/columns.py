@@ -6,7 +6,7 @@ A session without the rest of icpe reads them in the same way, so that is writte
 from collections.abc import Sequence
 from typing import Any
 
-from icpe.core.answers import AbstractAnswers
+from icpe.core.answers import AbstractAnswers, AnswerPart
 from icpe.portable.cells import MISSING as MISSING
 from icpe.portable.cells import OTHER as OTHER
 from icpe.portable.cells import Cells as Cells
@@ -23,6 +23,8 @@ class TableAnswers(AbstractAnswers):
             number i + 1.
         groups: the features that each query reveals.
         size: numbers in an outcome.
+        always_known: the features that are known in every row of the table.
+        units: of each feature, empty where it has none; none for all if empty.
     """
 
     def __init__(
@@ -31,10 +33,13 @@ class TableAnswers(AbstractAnswers):
         levels: Sequence[Sequence[str]],
         groups: Sequence[Sequence[int]],
         size: int,
+        always_known: Sequence[int] = (),
+        units: Sequence[str] = (),
     ):
         words = tuple(tuple(level) for level in levels)
         members = tuple(tuple(group) for group in groups)
-        self.cells = Cells(tuple(features), words, members, size)
+        known = tuple(always_known)
+        self.cells = Cells(tuple(features), words, members, size, known, tuple(units))
 
     def read(self, query: int, answer: Any) -> tuple[float, ...]:
         return self.cells.read(query, answer)
@@ -48,7 +53,18 @@ class TableAnswers(AbstractAnswers):
             f"{self.cells.features[feature]}: {part}"
             for feature, part in zip(members, parts, strict=True)
         )
-        return f"{'; '.join(named)}; with commas between, empty if it is not known"
+        return (
+            f"{'; '.join(named)}; with commas or semicolons between, empty if it is "
+            "not known"
+        )
+
+    def parts(self, query: int) -> tuple[AnswerPart, ...]:
+        return tuple(
+            AnswerPart(
+                self.cells.features[it], self.cells.levels[it], self.cells.unit(it)
+            )
+            for it in self.cells.groups[query]
+        )
 
     def words(self, query: int, outcome: Any) -> str:
         members = self.cells.groups[query]
@@ -61,10 +77,17 @@ class TableAnswers(AbstractAnswers):
         named = zip((self.cells.features[it] for it in members), shown, strict=True)
         return ", ".join(f"{name} {word}" for name, word in named)
 
+    def why_strange(self, query: int, outcome: Any) -> str | None:
+        return self.cells.why_strange(query, outcome)
+
+    def is_unknown(self, query: int, outcome: Any) -> bool:
+        return self.cells.is_unknown(query, outcome)
+
     def _word(self, feature: int, value: float) -> str:
         if value <= MISSING / 2:
             return "not known"
         levels = self.cells.levels[feature]
         if levels and 1 <= round(value) <= len(levels):
             return levels[round(value) - 1]
-        return f"{value:.6g}"
+        unit = self.cells.unit(feature)
+        return f"{value:.6g} {unit}" if unit else f"{value:.6g}"

@@ -23,6 +23,9 @@ from icpe.core.spec import TaskSpec
 from icpe.families.table.belief import RowsBelief
 from icpe.families.table.columns import MISSING, TableAnswers
 
+_NO_ROW = -1e8
+"""Log-weight below which there is no row, but padding."""
+
 
 class Case(NamedTuple):
     """One case: its class and the cell of each of its features."""
@@ -67,6 +70,9 @@ class CaseTable(AbstractTaskFamily):
     )
     costs: tuple[float, ...] = parameter(
         (), "cost of each query; 1 each if empty", words=True, converter=tuple
+    )
+    units: tuple[str, ...] = parameter(
+        (), "unit of each feature; none if empty", words=True, converter=tuple
     )
     horizon: int = parameter(2, "most queries for a case")
     cells: Int[Array, "classes rows features"] = data(
@@ -113,6 +119,7 @@ class CaseTable(AbstractTaskFamily):
         for name, found, wanted in (
             ("features", len(self.features), num_features),
             ("levels", len(self.levels), num_features),
+            ("units", len(self.units) or num_features, num_features),
             ("classes", len(self.classes), num_classes),
             ("query_names", len(self.query_names), len(self.groups)),
             ("costs", len(self.costs) or len(self.groups), len(self.groups)),
@@ -172,7 +179,17 @@ class CaseTable(AbstractTaskFamily):
         return RowsBelief(self)
 
     def answers(self) -> TableAnswers:
-        return TableAnswers(self.features, self.levels, self.groups, self._outcome_size)
+        rows = np.asarray(self.cells)[np.asarray(self.log_weight) > _NO_ROW]
+        cases = np.concatenate([rows, np.asarray(self.held_out)])
+        known = np.flatnonzero(np.all(cases != 0, axis=0))
+        return TableAnswers(
+            self.features,
+            self.levels,
+            self.groups,
+            self._outcome_size,
+            [int(feature) for feature in known],
+            units=self.units,
+        )
 
     def held_out_cases(self) -> Case:
         return Case(self.held_out_labels, self.held_out.astype(jnp.int32))

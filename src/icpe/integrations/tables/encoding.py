@@ -10,7 +10,8 @@ from icpe.integrations.tables.reading import Column
 
 MOST_CELLS = 10
 """Cells of numbers; more of them tell little that rows so few can show."""
-_MOST_LEVELS = 16
+MOST_LEVELS = 16
+"""Words that are cells of their own, the last for all that are rare."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,12 +23,14 @@ class Feature:
         levels: what it can be, if it has words; empty for numbers.
         edges: what divides its cells.
         values: a typical value of each cell from 1 on.
+        unit: of its numbers, or empty.
     """
 
     name: str
     levels: tuple[str, ...]
     edges: Float[np.ndarray, "edges"]
     values: Float[np.ndarray, "values"]
+    unit: str = ""
 
     @property
     def num_cells(self) -> int:
@@ -61,25 +64,25 @@ def make_feature(column: Column) -> Feature:
     """The cells of a column: quantiles of numbers, or the most common words."""
     if column.numbers is None:
         return _of_words(column)
-    known = column.numbers[~np.isnan(column.numbers)]
+    known, unit = column.numbers[~np.isnan(column.numbers)], column.unit
     distinct = np.unique(known)
     if len(distinct) <= MOST_CELLS:
         edges = (distinct[1:] + distinct[:-1]) / 2
-        return Feature(column.name, (), edges.astype(np.float32), distinct)
+        return Feature(column.name, (), edges.astype(np.float32), distinct, unit)
     shares = np.arange(1, MOST_CELLS) / MOST_CELLS
     edges = np.unique(np.quantile(known, shares).astype(np.float32))
     edges = edges[edges < distinct[-1]]
     cells = (known[:, None] > edges).sum(axis=1)
     values = [np.median(known[cells == cell]) for cell in range(len(edges) + 1)]
-    return Feature(column.name, (), edges, np.array(values, np.float32))
+    return Feature(column.name, (), edges, np.array(values, np.float32), unit)
 
 
 def _of_words(column: Column) -> Feature:
     known = [word for word in column.words if word is not None]
     words, counts = np.unique(known, return_counts=True)
     levels = [str(word) for word in words[np.argsort(-counts, kind="stable")]]
-    if len(levels) > _MOST_LEVELS:
-        levels = [*levels[: _MOST_LEVELS - 1], OTHER]
+    if len(levels) > MOST_LEVELS:
+        levels = [*levels[: MOST_LEVELS - 1], OTHER]
     codes = np.arange(1, len(levels) + 1, dtype=np.float32)
     return Feature(column.name, tuple(levels), codes[:-1] + 0.5, codes)
 

@@ -15,6 +15,7 @@ from jaxtyping import Int
 from icpe.core.errors import InvalidParameterError
 from icpe.core.progress import AbstractProgress
 from icpe.families.table import CaseTable
+from icpe.families.table.columns import is_missing
 from icpe.integrations.tables.asked import Costs, Groups, Measurement, measurements
 from icpe.integrations.tables.encoding import (
     Feature,
@@ -22,6 +23,7 @@ from icpe.integrations.tables.encoding import (
     padded_edges,
     padded_values,
 )
+from icpe.integrations.tables.giveaways import warn_of_giveaways
 from icpe.integrations.tables.kernels import (
     Smoothing,
     codes_of,
@@ -30,7 +32,9 @@ from icpe.integrations.tables.kernels import (
     telling_gaps,
 )
 from icpe.integrations.tables.left_out import Plays, play
+from icpe.integrations.tables.rare import warn_of_rare_classes
 from icpe.integrations.tables.reading import Column
+from icpe.integrations.tables.related_rows import copies, subject_columns
 from icpe.integrations.tables.rows import Prototypes, prototypes, split_rows
 
 USUAL_HORIZON = 32
@@ -41,7 +45,6 @@ _FLOORS = (0.02, 0.05, 0.12, 0.25)
 _NUM_TRIED = 320
 _TRIED_STEPS = 12
 _NO_ROW = -1e9
-_TELLS_ALL = 0.995
 _MANY_CLASSES = 0.3
 """Of the rows; with so many, and more than a few, the target is a number or a name."""
 _FEW_CLASSES = 10
@@ -58,6 +61,7 @@ class FittedTable:
         smoothing: how far cases lie from rows.
         plays: every judged row asked about with itself left out.
         labels: the classes of the judged rows.
+        rows_by_class: how many rows of each class there are, held-out ones included.
     """
 
     family: CaseTable
@@ -66,6 +70,7 @@ class FittedTable:
     smoothing: Smoothing
     plays: Plays
     labels: Int[np.ndarray, "judged"]
+    rows_by_class: tuple[int, ...]
 
     def cells(self, columns: Sequence[Column]) -> Int[np.ndarray, "rows features"]:
         """New rows as cells."""
@@ -81,6 +86,7 @@ def fit_table(
     costs: Costs = None,
     max_queries: int | None = None,
     held_out: float = 0.2,
+    subjects: Sequence[object] | np.ndarray | None = None,
     seed: int = 0,
     progress: AbstractProgress | None = None,
 ) -> FittedTable:
@@ -94,6 +100,8 @@ def fit_table(
         costs: of the measurements.
         max_queries: the most queries for a case; 32 or as many as there are, if None.
         held_out: share of the rows that nothing is made of, for certificates.
+        subjects: what each row is about, such as a patient, where several rows may be
+            about one; these are held out together, and count as one.
         seed: of the choice of these rows.
         progress: receives the rows that are played.
 
@@ -102,10 +110,14 @@ def fit_table(
             has two values.
     """
     labels = np.asarray(labels)
+    owners = None if subjects is None else _numbered(subjects, len(labels))
+    columns, labels, owners = _without_copies(columns, labels, owners)
     _check_classes(labels, classes)
+    if owners is None:
+        _warn_of_subjects(subject_columns(columns, labels))
     asked = measurements([it.name for it in columns], groups, costs)
     random = np.random.default_rng(seed)
-    split = split_rows(labels, held_out, random)
+    split = split_rows(labels, held_out, random, owners)
     seen = [column.rows(split.fit) for column in columns]
     made = [make_feature(column) for column in seen]
     kept = [
@@ -116,15 +128,19 @@ def fit_table(
     _say_constant([columns[i].name for i in range(len(columns)) if i not in kept])
     if not kept:
         raise InvalidParameterError(
-            "X has no column with two different values, so no question can tell "
+            "There is no column with two different values, so no question can tell "
             "classes apart; add a feature."
         )
     features = tuple(made[i] for i in kept)
     asked = _without_constant(asked, kept)
     cells = _encode(features, [seen[i] for i in kept])
     own = labels[split.fit]
-    _warn_of_leaks(features, cells, own)
-    rows = prototypes(cells, own, len(classes), len(asked), random)
+    if owners is not None:
+        _check_classes(own, classes, "Without the subjects put aside, the")
+        owners = owners[split.fit]
+    warn_of_giveaways(features, cells, own)
+    warn_of_rare_classes(labels, classes)
+    rows = prototypes(cells, own, len(classes), len(asked), random, owners)
     horizon = max_queries or min(USUAL_HORIZON, len(asked))
     telling = telling_gaps(features, cells, own)
     maker = _Maker(
@@ -138,8 +154,9 @@ def fit_table(
         held_out_labels=labels[split.held_out],
     )
     plays = play(family, cells[rows.judged], rows.own, progress=progress)
+    counts = tuple(map(int, np.bincount(labels, minlength=len(classes))))
     return FittedTable(
-        family, features, tuple(kept), smoothing, plays, own[rows.judged]
+        family, features, tuple(kept), smoothing, plays, own[rows.judged], counts
     )
 
 
@@ -167,6 +184,7 @@ class _Maker:
         kernels = feature_kernels(features, self._own, _START, telling)
         self._chosen = representatives_of(groups, self._own, kernels, random)
         costs = tuple(it.cost for it in asked)
+        units = tuple(it.unit for it in features)
         weight = rows.weight / rows.weight.sum()
         self._fixed = {
             "features": tuple(it.name for it in features),
@@ -174,6 +192,7 @@ class _Maker:
             "groups": groups,
             "query_names": tuple(it.name for it in asked),
             "levels": tuple(it.levels for it in features),
+            "units": units if any(units) else (),
             "costs": () if set(costs) == {1.0} else costs,
             "horizon": horizon,
             "cells": self._padded(self._own),
@@ -267,7 +286,53 @@ def _without_constant(asked: list[Measurement], kept: list[int]) -> list[Measure
     return found
 
 
-def _check_classes(labels: Int[np.ndarray, "rows"], classes: Sequence[str]) -> None:
+def _numbered(subjects: Sequence[object] | np.ndarray, number: int) -> np.ndarray:
+    """A number for each subject."""
+    if len(subjects) != number:
+        raise InvalidParameterError(
+            f"subjects must name one subject for each of the {number} rows; got "
+            f"{len(subjects)}."
+        )
+    if any(map(is_missing, subjects)):
+        raise InvalidParameterError(
+            "subjects must name one subject for each row; some are missing."
+        )
+    return np.unique([str(it) for it in subjects], return_inverse=True)[1].reshape(-1)
+
+
+def _without_copies(
+    columns: Sequence[Column],
+    labels: Int[np.ndarray, "rows"],
+    owners: Int[np.ndarray, "rows"] | None,
+) -> tuple[Sequence[Column], np.ndarray, np.ndarray | None]:
+    """Each row once, since a copy might be held out and learned from."""
+    twice = copies(columns, labels)
+    if not twice.any():
+        return columns, labels, owners
+    warnings.warn(
+        f"{twice.sum()} of {len(labels)} rows are copies of others, and are left out: "
+        "a certificate must not count cases that were learned from.",
+        stacklevel=4,
+    )
+    kept = np.flatnonzero(~twice)
+    owners = None if owners is None else owners[kept]
+    return [column.rows(kept) for column in columns], labels[kept], owners
+
+
+def _warn_of_subjects(names: Sequence[str]) -> None:
+    for name in names:
+        warnings.warn(
+            f"Column {name} seems to say what a row is about: rows with the same value "
+            "are of one class. If so, name it as the subject (--subject, or subjects= "
+            "in Python), so that no row about a subject is held out while another is "
+            "learned from; if it is a finding, leave it as it is.",
+            stacklevel=4,
+        )
+
+
+def _check_classes(
+    labels: Int[np.ndarray, "rows"], classes: Sequence[str], what: str = "The"
+) -> None:
     if len(classes) < 2:
         raise InvalidParameterError(
             f"The target must have at least two classes; got one class, {classes[0]!r}."
@@ -277,13 +342,14 @@ def _check_classes(labels: Int[np.ndarray, "rows"], classes: Sequence[str]) -> N
         many = max(_FEW_CLASSES, _MANY_CLASSES * len(labels))
         if count < 2 and len(classes) > many:
             raise InvalidParameterError(
-                f"y has {len(classes)} different values in {len(labels)} rows; classes "
-                "must be few, so cut a number into ranges, or choose another column."
+                f"The target has {len(classes)} different values in {len(labels)} "
+                "rows; classes must be few, so cut a number into ranges, or choose "
+                "another column."
             )
         if count < 2:
             raise InvalidParameterError(
-                f"The target has {count} row of class {name!r}; a class needs at least "
-                "two rows, so add some, or leave the class out."
+                f"{what} target has {count} row of class {name!r}; a class needs at "
+                "least two rows, so add some, or leave the class out."
             )
 
 
@@ -295,24 +361,3 @@ def _say_constant(names: list[str]) -> None:
             f"{what} {shown} with a single value will never be asked for.",
             stacklevel=4,
         )
-
-
-def _warn_of_leaks(
-    features: Sequence[Feature],
-    cells: Int[np.ndarray, "rows features"],
-    labels: Int[np.ndarray, "rows"],
-) -> None:
-    """Warns of a feature that alone tells the class of practically every row."""
-    most = np.bincount(labels).max() / len(labels)
-    if len(labels) < 20 or most > _TELLS_ALL - 0.05:
-        return
-    for index, feature in enumerate(features):
-        own = cells[:, index]
-        table = np.zeros((own.max() + 1, labels.max() + 1))
-        np.add.at(table, (own, labels), 1)
-        if table.max(axis=1).sum() / len(labels) >= _TELLS_ALL:
-            warnings.warn(
-                f"Column {feature.name} alone tells the class of nearly every row; "
-                "leave it out if it is not known before the class is.",
-                stacklevel=4,
-            )

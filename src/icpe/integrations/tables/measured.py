@@ -62,7 +62,16 @@ def make_artifact(
             "width": fitted.smoothing.width,
             "floor": fitted.smoothing.floor,
             "seed": seed,
+            "rows_by_class": dict(
+                zip(family.classes, fitted.rows_by_class, strict=True)
+            ),
+            "first_question": family.query_names[_usual_first(fitted)],
         },
         provenance=provenance(seconds=round(seconds, 3)),
         table=table,
     )
+
+
+def _usual_first(fitted: FittedTable) -> int:
+    """The query that comes first, with any row left out."""
+    return int(np.bincount(fitted.plays.queries[:, 0]).argmax())

@@ -1,5 +1,6 @@
 """Rows as columns of numbers or of words, wherever they come from."""
 
+import collections
 import dataclasses
 import warnings
 from collections.abc import Sequence
@@ -9,21 +10,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from icpe.core.csv_text import Cells, all_numbers, read_cells
+from icpe.core.csv_text import Cells, read_cells
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
-    MissingExtraError,
     UnknownNameError,
+    missing_extra,
     suggesting,
 )
 from icpe.families.table.columns import MISSING, as_word, is_missing
+from icpe.integrations.tables.spelling import one_spelling
+from icpe.integrations.tables.units import read_numbers
 
 _LARGEST = -MISSING
-_FEW_WORDS = 0.1
-"""Share of words up to which a column is one of numbers, of which there must be .."""
-_MANY_NUMBERS = 20
-""".. so many different ones."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +32,7 @@ class Column:
     name: str
     numbers: Float[np.ndarray, "rows"] | None
     words: tuple[str | None, ...] = ()
+    unit: str = ""
 
     def __len__(self) -> int:
         return len(self.words) if self.numbers is None else len(self.numbers)
@@ -40,7 +40,7 @@ class Column:
     def rows(self, chosen: np.ndarray) -> "Column":
         """The same column, of some rows alone."""
         if self.numbers is not None:
-            return Column(self.name, self.numbers[chosen])
+            return Column(self.name, self.numbers[chosen], unit=self.unit)
         return Column(self.name, None, tuple(self.words[i] for i in chosen))
 
 
@@ -82,8 +82,8 @@ def is_frame(rows: Any) -> bool:
 def read_csv(path: Path, target: str) -> tuple[list[Column], list[str]]:
     """The features and the classes of a CSV file with a header.
 
-    A column is one of numbers if all that is not empty can be read as numbers; a few
-    words among many different numbers are taken as not known, with a warning.
+    A column is one of numbers if all that is known are numbers, with or without one
+    unit. Warns of all that was not taken as it stands there.
 
     Raises:
         DataError: the file cannot be read, or is no such table.
@@ -107,35 +107,56 @@ def read_csv(path: Path, target: str) -> tuple[list[Column], list[str]]:
                 f"{path}, line {line}: {target} is empty; every row needs a class, "
                 "so fill it in or leave the row out."
             )
-    columns = []
+    columns, unknown = [], collections.Counter()
     for index, name in enumerate(header):
         if index == place:
             continue
         words = [None if is_missing(row[index]) else row[index] for row in rows]
-        columns.append(_text_column(name, words, cells.delimiter))
-    return columns, [row[place] for row in rows]
+        unknown.update(row[index] for row in rows if is_missing(row[index]))
+        columns.append(_text_column(name, words, cells.delimiter, unknown))
+    _say_unknown(unknown)
+    classes = _one_spelling(target, [row[place] for row in rows])
+    return columns, [str(it) for it in classes]
 
 
-def _text_column(name: str, words: list[str | None], delimiter: str) -> Column:
-    known = [word for word in words if word is not None]
-    found = all_numbers(known, delimiter)
-    if found is None:
-        strange = {word for word in known if all_numbers([word], delimiter) is None}
-        count = sum(word in strange for word in known)
-        numbers = {word for word in known if word not in strange}
-        if count > _FEW_WORDS * len(known) or len(numbers) < _MANY_NUMBERS:
-            return Column(name, None, tuple(words))
-        shown = ", ".join(map(repr, sorted(strange)[:3]))
+def read_words(path: Path, name: str) -> list[str]:
+    """One column of a CSV file as it is written there."""
+    cells = read_rows(path)
+    place = cells.header.index(name)
+    return [row[place] for row in cells.rows]
+
+
+def _text_column(
+    name: str,
+    words: list[str | None],
+    delimiter: str,
+    unknown: collections.Counter[str],
+) -> Column:
+    found = read_numbers(name, words, delimiter)
+    unknown.update(found.unknown)
+    if found.remark:
+        warnings.warn(found.remark, stacklevel=3)
+    if found.values is None:
+        return Column(name, None, tuple(_one_spelling(name, words)))
+    return dataclasses.replace(_numbers(name, found.values), unit=found.unit)
+
+
+def _one_spelling(name: str, words: Sequence[str | None]) -> list[str | None]:
+    words, sentence = one_spelling(name, words)
+    if sentence is not None:
+        warnings.warn(sentence, stacklevel=4)
+    return words
+
+
+def _say_unknown(unknown: collections.Counter[str]) -> None:
+    words = [(word, count) for word, count in unknown.most_common() if word]
+    if words:
+        shown = ", ".join(f"{word!r} ({count})" for word, count in words[:8])
         warnings.warn(
-            f"Column {name!r} has numbers, and {count} values that are none, such as "
-            f"{shown}; these are taken as not known.",
+            f"Read as not known, beside empty cells: {shown}. If one of these is an "
+            "answer, write it in other words.",
             stacklevel=3,
         )
-        words = [None if word in strange else word for word in words]
-        return _text_column(name, words, delimiter)
-    numbers = np.full(len(words), np.nan)
-    numbers[[i for i, word in enumerate(words) if word is not None]] = found
-    return _numbers(name, numbers)
 
 
 def read_rows(path: Path) -> Cells:
@@ -167,9 +188,7 @@ def _frame(rows: Any):
     try:
         import narwhals as nw
     except ImportError as error:
-        raise MissingExtraError(
-            'Data frames need narwhals; install it with pip install "icpe[tables]".'
-        ) from error
+        raise missing_extra("Data frames need narwhals", "tables") from error
     try:
         return nw.from_native(rows, eager_only=True)
     except TypeError:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from icpe.core.errors import InvalidParameterError
+from icpe.integrations.tables.related_rows import one_of_each
 
 MOST_ROWS = 2048
 """Rows that a family is made of; of more, one stands for several like it."""
@@ -25,9 +26,15 @@ class Split:
 
 
 def split_rows(
-    labels: Int[np.ndarray, "rows"], share: float, random: np.random.Generator
+    labels: Int[np.ndarray, "rows"],
+    share: float,
+    random: np.random.Generator,
+    subjects: Int[np.ndarray, "rows"] | None = None,
 ) -> Split:
     """Takes a share of every class away; at least two rows of each stay.
+
+    Rows of one subject are taken away together, and a random one of them is kept to be
+    judged on: those of one subject do not count as several cases.
 
     Raises:
         InvalidParameterError: the share is not one.
@@ -37,14 +44,19 @@ def split_rows(
             f"held_out must be a share of the rows, at least 0 and below 1; got "
             f"{share}."
         )
+    single = np.arange(len(labels))
+    if subjects is not None:
+        single = one_of_each(subjects, random)
     away = []
     for label in np.unique(labels):
-        rows = random.permutation(np.flatnonzero(labels == label))
+        rows = random.permutation(single[labels[single] == label])
         number = min(round(share * len(rows)), max(0, len(rows) - 2))
         away.append(rows[:number])
     held_out = np.sort(np.concatenate(away))
-    fit = np.setdiff1d(np.arange(len(labels)), held_out)
-    return Split(fit, held_out)
+    gone = held_out
+    if subjects is not None:
+        gone = np.flatnonzero(np.isin(subjects, subjects[held_out]))
+    return Split(np.setdiff1d(np.arange(len(labels)), gone), held_out)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,12 +82,14 @@ def prototypes(
     num_classes: int,
     num_queries: int,
     random: np.random.Generator,
+    subjects: Int[np.ndarray, "rows"] | None = None,
 ) -> Prototypes:
     """All rows where they are few; else the middles of clusters of most of them.
 
-    All rows can be judged, each with itself left out. Where one row stands for many,
-    leaving it out would not leave out those it stands for: so the rows that are judged
-    are then others than those that prototypes were made of.
+    All rows can be judged, each with itself left out. Where one row stands for many, or
+    several are about one subject, leaving it out would not leave out those that it
+    stands for, or its siblings: so the rows that are judged are then others than those
+    that prototypes were made of.
     """
     bytes_each = cells.shape[1] + num_queries
     largest = min(MOST_ROWS, _MOST_BYTES // bytes_each)
@@ -87,6 +101,10 @@ def prototypes(
     if counts.max() > limit:
         judged = random.permutation(everything)[: min(_MOST_LEFT_OUT, len(labels) // 4)]
         source = np.setdiff1d(everything, judged)
+    if subjects is not None:
+        single = random.permutation(one_of_each(subjects, random))
+        judged = single[: min(_MOST_LEFT_OUT, max(1, len(single) // 4))]
+        source = np.flatnonzero(~np.isin(subjects, subjects[judged]))
     chosen, sizes = [], []
     for label in range(num_classes):
         rows = source[labels[source] == label]
