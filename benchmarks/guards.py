@@ -4,8 +4,9 @@ python benchmarks/guards.py measure [NAME ..]    writes guards into the zoo's fi
 python benchmarks/guards.py power [NAME ..]      writes docs/data/guards.json
 python benchmarks/guards.py table                writes the table in the docs
 
---episodes N and --fresh N say how many episodes each measurement has; with --fresh 0
-false alarms stay as they were counted before.
+--episodes N, --fresh N and --changed N say how many episodes each measurement has: of
+the guard, of the family itself, of each changed family. With 0 the last two stay as
+they were counted before.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from icpe.artifact.outcome_law import AbstractOutcomeLaw, NumberLaw
 from icpe.cli.runtime import keep_compiled_programs
 from icpe.core.arrays import Scalar
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.request import OperatingPoint
 from icpe.evaluate.guard import GuardStage, count_alarms, measure_guard
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -34,8 +36,11 @@ RECORD = DOCS / "data" / "guards.json"
 PAGE = DOCS / "certificates.md"
 EPISODES = 4096
 FRESH = 20_000
+CHANGED = 2048
+LONGEST = 20
+"""Queries within which an alarm is awaited."""
 SEED = 11
-MARK, END = "<!-- guards -->", "<!-- /guards -->"
+UNITS = "units x 10"
 
 
 class Changed(AbstractTaskFamily):
@@ -50,6 +55,7 @@ class Changed(AbstractTaskFamily):
         noise: what their distance to the mean answer is multiplied by.
         shuffled: whether queries get one another's answers.
         mixed: whether every query is answered by another task.
+        again: whether a query that is repeated gets its first answer again.
         words: values by entry that are no numbers.
         samples: from which the mean answer is taken.
     """
@@ -60,6 +66,7 @@ class Changed(AbstractTaskFamily):
     noise: Scalar
     shuffled: Scalar
     mixed: Scalar
+    again: Scalar
     words: Float[Array, "words entries"]
     samples: int = eqx.field(static=True, default=16)
 
@@ -75,6 +82,7 @@ class Changed(AbstractTaskFamily):
 
     def step(self, state, query, task, *, key):
         own, task_key = task
+        key = jnp.where(self.again > 0, jr.fold_in(task_key, query), key)
         order = jr.permutation(task_key, self.spec.num_queries)
         asked = jnp.where(self.shuffled > 0, order[query], query)
         other = self.family.sample_task(key=jr.fold_in(task_key, query))
@@ -106,8 +114,8 @@ class Changed(AbstractTaskFamily):
 
 def changed(artifact: Artifact, **change: float) -> Changed:
     """The explorer's family with one thing changed."""
-    values = {"scale": 1.0, "shift": 0.0, "noise": 1.0, "shuffled": 0.0, "mixed": 0.0}
-    values.update(change)
+    values = dict.fromkeys(("shift", "shuffled", "mixed", "again"), 0.0)
+    values |= {"scale": 1.0, "noise": 1.0} | change
     arrays: dict[str, Any] = {name: jnp.asarray(x) for name, x in values.items()}
     family = artifact.family.with_data()
     law = _law(artifact)
@@ -126,10 +134,12 @@ def changes(artifact: Artifact) -> dict[str, dict[str, Any]]:
     wrong_answers = {
         "answers shuffled": {"shuffled": 1.0},
         "no such hypothesis": {"mixed": 1.0},
+        "first answers told again": {"again": 1.0},
     }
     if not isinstance(law, NumberLaw):
         return wrong_answers
-    width = float(np.sqrt(np.median(law.within)))
+    numbers = law.chance[..., -1].mean(axis=(0, 1)) > 1e-3  # others are words
+    width = float(np.sqrt(np.median(law.within[..., numbers])))
     return {
         "units x 10": {"scale": 10.0},
         "units x 0.1": {"scale": 0.1},
@@ -148,69 +158,118 @@ def measure(names, episodes: int) -> None:
         print(name, None if guard is None else guard.to_dict(), flush=True)
 
 
-def power(names, fresh: int) -> None:
+def power(names, fresh: int, episodes: int) -> None:
     """Counts false alarms and alarms in changed families."""
-    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     for name in names:
         artifact = zoo.load(name)
         if artifact.guard is None:
             continue
-        found = record.get(name, {})
         if fresh:
             alarms = count_alarms(artifact, artifact.guard, fresh, seed=SEED)
-            found |= {"fresh": fresh, "alarms": alarms}
-            print(name, found, flush=True)
+            _keep(name, {"fresh": fresh, "alarms": alarms})
+        if not episodes:
+            continue
         rows = {}
         for word, change in changes(artifact).items():
-            rows[word] = _noticed(artifact, changed(artifact, **change))
-        record[name] = found | {"noticed": rows}
-        print(name, record[name], flush=True)
-        RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+            rows[word] = _noticed(artifact, changed(artifact, **change), episodes)
+            print(name, word, rows[word], flush=True)
+        _keep(name, {"changed": episodes, "noticed": rows})
 
 
-def _noticed(artifact, family) -> dict[str, float | None]:
+def _keep(name: str, found: dict[str, Any]) -> None:
+    """Adds what was found to the record."""
+    print(name, found, flush=True)
+    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    record[name] = record.get(name, {}) | found
+    RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+
+def _noticed(artifact, family, episodes: int) -> dict[str, float | None]:
     """Share of sessions with an alarm, by the third query, and mean queries to it.
 
     `by_third_number` is the share by the third answer that has a number in it, among
     the sessions that have three in their first twenty: a query may reveal nothing.
+    `nothing_by_third` is the share of sessions whose first three answers have none.
+    `before_the_end` is the share of sessions at the certified price with an alarm.
     """
     stage = GuardStage(artifact, SEED, family)
-    guard = artifact.guard
-    *_, chunks = stage.points("power", 512)
-    (played,) = chunks
-    first = np.full(len(played.length), np.inf)
-    for steps in range(1, played.queries.shape[1] + 1):
-        cut = dataclasses.replace(
-            played,
-            queries=played.queries[:, :steps],
-            outcomes=played.outcomes[:, :steps],
-            beliefs=played.beliefs[:, :steps],
-            length=np.minimum(played.length, steps),
+    *_, chunks = stage.points("power", episodes)
+    first, numbers, length = [], [], []
+    for played in chunks:
+        scores = played.scores(artifact.guard.law)
+        alarms = scores.first_alarm(artifact.guard.limits)
+        first.append(np.where(alarms <= LONGEST, alarms, np.inf))
+        told = artifact.guard.law.is_number(
+            played.outcomes.reshape(-1, played.outcomes.shape[-1])
         )
-        raised = cut.extremes(guard.law).exceeds(guard.limits)
-        first = np.where(raised & ~np.isfinite(first), steps, first)
-        if steps >= 20 or np.isfinite(first).all():
-            break
+        made = np.arange(played.queries.shape[1]) < played.length[:, None]
+        numbers.append(told.any(axis=1).reshape(made.shape) & made)
+        length.append(played.length)
+    first, length = np.concatenate(first), np.concatenate(length)
+    numbers = np.concatenate(numbers)[:, :LONGEST]
+    enough = numbers.sum(axis=1) >= 3
+    third = 1 + (numbers.cumsum(axis=1) >= 3).argmax(axis=1)
+    by_number = np.mean(first[enough] <= third[enough]) if enough.any() else None
     caught = np.isfinite(first)
-    steps = min(20, played.queries.shape[1])
-    tells = np.stack(
-        [guard.law.is_number(played.outcomes[:, t]).any(axis=1) for t in range(steps)]
-    ).T
-    tells &= np.arange(steps) < played.length[:, None]
-    three = tells.sum(axis=1) >= 3
-    third = 1 + (tells.cumsum(axis=1) >= 3).argmax(axis=1)
-    told = float(np.mean(first[three] <= third[three])) if three.any() else None
     return {
-        "by_third_number": told,
-        "by_third": float(np.mean(first <= 3)),
+        "by_third_number": None if by_number is None else float(by_number),
+        "nothing_by_third": float(np.mean(~numbers[:, :3].any(axis=1))),
+        "by_third": float(np.mean(first[length >= 3] <= 3)),
         "by_twentieth": float(caught.mean()),
         "queries": float(first[caught].mean()) if caught.any() else None,
+        "before_the_end": _before_the_end(artifact, stage, episodes),
     }
 
 
+def _before_the_end(artifact, stage: GuardStage, episodes: int) -> float:
+    """Share of sessions at the price of the first certificate with an alarm."""
+    price = artifact.certificates[0]["price"]
+    horizon = stage.spec.horizon
+    cut = price if stage.one_set else None
+    asked = {"budget": horizon} if stage.one_set else {"price": price}
+    point = OperatingPoint.at(horizon, **asked)
+    key = jr.fold_in(jr.key(SEED), 1)
+    found = [
+        played.until(cut).scores(artifact.guard.law).exceeds(artifact.guard.limits)
+        for played in stage.play(point, episodes, key)
+    ]
+    return float(np.concatenate(found).mean())
+
+
 def table() -> None:
-    """Writes the table between its marks."""
+    """Writes the tables between their marks."""
     record = json.loads(RECORD.read_text())
+    text = _between("guards", _all_changes(record), PAGE.read_text())
+    PAGE.write_text(_between("units", _other_units(record), text))
+
+
+def _between(name: str, rows: list[str], text: str) -> str:
+    """The text with other rows between the marks of that name."""
+    mark, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, rest = text.split(mark)
+    after = rest.split(end)[1]
+    return before + mark + "\n" + "\n".join(rows) + "\n" + end + after
+
+
+def _other_units(record: dict[str, Any]) -> list[str]:
+    """What becomes of answers ten times as large, where answers are numbers."""
+    rows = [
+        "| explorer | by the third query | nothing revealed by then | by the third "
+        "answer with a number | before the end, at the certified price |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for name, found in sorted(record.items()):
+        it = found["noticed"].get(UNITS, {})
+        if "before_the_end" not in it:
+            continue
+        keys = ("by_third", "nothing_by_third", "by_third_number", "before_the_end")
+        shares = " | ".join(f"{100 * it[key]:.1f} %" for key in keys)
+        rows.append(f"| `{name}` | {shares} |")
+    return rows
+
+
+def _all_changes(record: dict[str, Any]) -> list[str]:
+    """False alarms, and what is noticed of each change."""
     words = list(dict.fromkeys(w for r in record.values() for w in r["noticed"]))
     rows = [
         "| explorer | false alarms, worst | of | " + " | ".join(words) + " |",
@@ -221,10 +280,7 @@ def table() -> None:
         cells = [_cell(found["noticed"].get(word)) for word in words]
         first = f"| `{name}` | {100 * worst:.2f} % | {found['fresh']:,} | "
         rows.append(first + " | ".join(cells) + " |")
-    text = PAGE.read_text()
-    before, rest = text.split(MARK)
-    after = rest.split(END)[1]
-    PAGE.write_text(before + MARK + "\n" + "\n".join(rows) + "\n" + END + after)
+    return rows
 
 
 def _cell(found) -> str:
@@ -243,13 +299,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--episodes", type=int, default=EPISODES)
     parser.add_argument("--fresh", type=int, default=FRESH)
+    parser.add_argument("--changed", type=int, default=CHANGED)
     args = parser.parse_args()
     keep_compiled_programs()
     names = args.names or zoo.names()
     if args.command == "measure":
         measure(names, args.episodes)
     elif args.command == "power":
-        power(names, args.fresh)
+        power(names, args.fresh, args.changed)
     else:
         table()
 

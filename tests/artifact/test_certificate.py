@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 from icpe.artifact.certificate import Certificate, Group, PriceTest, covering
+from icpe.artifact.document import certified_error_probs
 from icpe.artifact.trees import hash_arrays
 from icpe.core.errors import ArtifactError
 from support.certificates import unearned_certificate as example
@@ -135,3 +136,22 @@ def test_the_hash_of_arrays_sees_bits_names_types_and_shapes():
     ]
     assert hash_arrays(tree) == hash_arrays({"b": tree["b"], "a": tree["a"]})
     assert len({hash_arrays(other) for other in [tree, *changed]}) == 5
+
+
+def test_lists_name_only_certificates_that_serve():
+    document = {
+        "weights": "w",
+        "operating_table": None,
+        "certificates": [
+            it.to_dict()
+            for it in (
+                example(error_prob=0.1),
+                example(error_prob=0.05, certified=False),
+                example(error_prob=0.04, confidence=0.9),
+                example(error_prob=0.03, promise="belief"),
+                example(error_prob=0.02, weights="others"),
+                example(error_prob=None, budget=3, certified=None),
+            )
+        ],
+    }
+    assert certified_error_probs(document) == [0.1]

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from icpe.artifact.guard import ROUNDING, Extremes, Guard, Limits
+from icpe.artifact.guard import ROUNDING, Guard, Limits, Scores
 from icpe.artifact.outcome_law import SymbolLaw
 from icpe.export.describe import packed
 from icpe.families import BinarySearch
@@ -22,19 +22,21 @@ SCORE = -math.log(float(np.float32(0.1)))
 BELIEF = np.array([0.5, 0.5], np.float32)
 
 
+@pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("below, alarms", [(0.0, False), (1e-5, False), (1e-2, True)])
-def test_the_rarest_outcome_may_be_the_limit_itself(below, alarms):
-    limits = Limits(SCORE - below, 50.0)
+def test_the_rarest_outcome_may_be_the_limit_itself(below, alarms, first):
+    own = SCORE - below
+    limits = Limits(60.0, 60.0, 1, own, 50.0) if first else Limits(own, 50.0)
     guard = Guard(LAW, limits, {})
     watch = guard.start(SPEC).after(BELIEF, 0, np.array([1.0]))
     assert (watch.alarm is not None) == alarms
-    one, together = np.array([SCORE]), np.array([0.0])
-    assert Extremes(one, together).exceeds(limits).tolist() == [alarms]
+    one, together = np.array([[SCORE]]), np.array([[0.0]])
+    assert Scores(one, together).exceeds(limits).tolist() == [alarms]
     arrays = {name: packed(array) for name, array in LAW.arrays().items()}
     slack = limits.with_slack
     fields = dataclasses.fields(Spec)
     shown = Spec(**{field.name: getattr(SPEC, field.name) for field in fields})
-    written = {"one": slack.one, "together": slack.together}
+    written = dataclasses.asdict(slack)
     portable = PortableWatch(PortableGuard(written, arrays), shown)
     again = portable.after(BELIEF, 0, np.array([1.0], np.float32))
     assert again.alarm == watch.alarm

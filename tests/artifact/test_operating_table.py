@@ -103,6 +103,9 @@ def test_the_advice_fits_what_is_in_the_way():
             said = advice(capped, 0.01, trained=trained)
             assert f"the cap of 20 queries, which {words}" in said
             assert "give the family a longer horizon" in said and "train" not in said
+            said = advice(capped, 0.01, trained=trained, most_queries=HORIZON)
+            assert "horizon" not in said and "other questions are needed" in said
+            assert advice(capped, 0.01, most_queries=30) == advice(capped, 0.01)
 
 
 @given(st.floats(0.0, 1.0))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from icpe.artifact import Artifact
-from icpe.artifact.guard import Limits, extremes
+from icpe.artifact.guard import Guard, Limits, Scores, scores
 from icpe.core.episode import StopReason
 from icpe.deploy import Session
 from icpe.evaluate.guard import (
@@ -91,7 +91,7 @@ def test_rewards_ten_times_as_large_are_noticed_by_the_third_query():
     stage = GuardStage(artifact, seed=2)
     *_, chunks = stage.points("power", 512)
     (played,) = chunks
-    found = extremes(
+    found = scores(
         artifact.guard.law,
         played.beliefs[:, :3],
         played.queries[:, :3],
@@ -109,7 +109,7 @@ def test_one_session_and_many_at_once_see_the_same():
     *_, chunks = stage.points("same", 8)
     (played,) = chunks
     outcomes = played.outcomes * np.linspace(1.0, 4.0, 8)[:, None, None]
-    found = extremes(
+    found = scores(
         artifact.guard.law, played.beliefs, played.queries, outcomes, played.length
     ).exceeds(artifact.guard.limits)
     for episode in range(8):
@@ -156,3 +156,28 @@ def test_the_record_of_a_guard_is_checked_by_playing_again():
     assert any("contradict" in it for it in guard_problems(artifact, loud, seed=9))
     (problem,) = guard_problems(artifact, dataclasses.replace(guard, record={}))
     assert "lacks" in problem
+
+
+def test_the_first_answers_have_limits_of_their_own():
+    artifact = guarded(BANDIT)
+    assert artifact.guard is not None
+    limits = artifact.guard.limits
+    assert limits.first == 4 and limits.at(4) != limits.at(5)
+    again = Guard.of(artifact.guard.to_dict(), artifact.guard.law.arrays(), BANDIT.spec)
+    assert again is not None and again.limits == limits
+    score = np.full((1, 6), -np.inf)
+    early, late = score.copy(), score.copy()
+    early[0, 3] = late[0, 4] = 2.0
+    strict = Limits(3.0, 3.0, first=4, first_one=1.0, first_together=1.0)
+    for found, alarm in ((early, 4.0), (late, np.inf)):
+        assert Scores(found, score).first_alarm(strict) == alarm
+        assert Scores(score, found).first_alarm(strict) == alarm
+
+
+def test_guards_from_before_have_one_limit_for_all_answers():
+    artifact = guarded(BANDIT)
+    assert artifact.guard is not None
+    values = {"limits": {"one": 5.0, "together": 4.0}, "record": {}}
+    found = Guard.of(values, artifact.guard.law.arrays(), BANDIT.spec)
+    assert found is not None and found.to_dict() == values
+    assert found.limits.at(1) == found.limits.at(9) == (5.0, 4.0)

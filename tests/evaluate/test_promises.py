@@ -142,6 +142,8 @@ def test_a_session_that_never_gets_so_sure_is_undecided(by_belief):
     doubt = by_belief.serve(error_prob=0.15, promise="belief").doubt
     assert session.posterior is not None
     assert session.undecided == (session.posterior.max() < 1 - doubt)
+    assert session.undecided and not session.certified
+    assert session.certificate_lost is not None
     session = Session(by_belief, error_prob=0.15, promise="belief")
     while (query := session.ask()) is not None:
         session.tell(query, float(np.sign(2 - query)))

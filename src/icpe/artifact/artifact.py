@@ -295,6 +295,13 @@ class Artifact:
         player = self.by_belief(doubt, request.max_queries)
         return dataclasses.replace(player, certificate=certificate)
 
+    @property
+    def certified_error_probs(self) -> list[float]:
+        """Those of certificates that serve such a request, smallest first."""
+        named = (it.get("error_prob") for it in self.certificates)
+        found = {it for it in named if it is not None}
+        return sorted(it for it in found if self.certificate_for(it) is not None)
+
     def certificate_for(
         self,
         error_prob: float,
@@ -317,7 +324,11 @@ class Artifact:
     def _calibrated_price(self, error_prob: float, max_queries: int | None) -> float:
         trained = not isinstance(self.nets, SavedRule)
         table = self._measured()
-        price = table.row_for(error_prob, max_queries, trained=trained).price
+        spec = self.family.spec
+        most_queries = spec.num_queries if spec.ask_once else None
+        price = table.row_for(
+            error_prob, max_queries, trained=trained, most_queries=most_queries
+        ).price
         assert price is not None
         return price
 

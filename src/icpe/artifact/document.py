@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from icpe.artifact.certificate import digest
+from icpe.artifact.certificate import Certificate, covering, digest
 from icpe.artifact.records import NetworkRecord, TransformerRecord
 from icpe.artifact.schema import check_document
 from icpe.artifact.sealed import Stored, read_stored
 from icpe.core.checks import is_whole
 from icpe.core.errors import ArtifactError, DataError, MissingExtraError
 from icpe.core.typed_values import shown
+from icpe.portable.files import unusable
 
 FORMAT_VERSION = 2
 """Files of version 1 have no seal: weights and certificates have hashes of their own,
@@ -45,12 +46,7 @@ def explained(path: Path) -> Iterator[None]:
         reason = error.strerror or str(error)
         raise ArtifactError(f"{path} cannot be read: {reason}.") from error
     except Exception as error:  # whatever a malformed value makes go wrong
-        problem = " ".join(str(error).split()) or type(error).__name__
-        if isinstance(error, KeyError):
-            problem = f"{error} is missing"
-        raise ArtifactError(
-            f"{path} is not an artifact that can be used: {problem.rstrip('.')}."
-        ) from error
+        raise ArtifactError(unusable(path, error)) from error
 
 
 def read_artifact(path: Path) -> Stored:
@@ -73,6 +69,27 @@ def read_artifact(path: Path) -> Stored:
 def is_sealed_by_the_old_rule(document: Mapping[str, Any]) -> bool:
     """Whether a document comes from a file without a seal of the whole."""
     return document["format_version"] < 2
+
+
+def serving_certificate(
+    document: Mapping[str, Any], error_prob: float
+) -> Certificate | None:
+    """The certificate that serves; one that cannot be read serves nothing."""
+    with contextlib.suppress(ArtifactError):
+        return covering(
+            document["certificates"],
+            error_prob,
+            weights=document.get("weights", ""),
+            table=digest(document["operating_table"]),
+            document=lambda: subject_of(document),
+        )
+    return None
+
+
+def certified_error_probs(document: Mapping[str, Any]) -> list[float]:
+    """Those of certificates that serve such a request, smallest first."""
+    found = {it.get("error_prob") for it in document["certificates"]} - {None}
+    return sorted(it for it in found if serving_certificate(document, it) is not None)
 
 
 def subject_of(document: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ ever exceed them (`icpe.evaluate.guard`).
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from jaxtyping import Float
 
 from icpe.artifact.outcome_law import AbstractOutcomeLaw, Seen, law_of, log_sum_exp
 from icpe.core.spec import TaskSpec
+from icpe.core.units import Measured
 
 ROUNDING = float(np.sqrt(np.finfo(np.float32).eps))
 """By how much a score may exceed its limit without an alarm.
@@ -39,15 +41,50 @@ class Limits:
         one: the surprise of one answer, less the log of how many came so far: every
             answer may raise a false alarm, and later ones less.
         together: log of how much better the other laws explain all answers.
+        first: how many answers have limits of their own. Scores of long sessions are
+            large by chance, and those of other units are large at once.
+        first_one: as `one`, for these answers.
+        first_together: as `together`, for these answers.
     """
 
     one: float
     together: float
+    first: int = 0
+    first_one: float = 0.0
+    first_together: float = 0.0
 
     @property
     def with_slack(self) -> "Limits":
         """What a score must exceed to raise an alarm, whoever computes it."""
-        return Limits(self.one + ROUNDING, self.together + ROUNDING)
+        return self._with(lambda limit: limit + ROUNDING)
+
+    def raised(self, factor: float) -> "Limits":
+        """All of them, larger."""
+        return self._with(lambda limit: factor * limit)
+
+    def at(self, number: int) -> tuple[float, float]:
+        """What counts for one answer, and for all together, after so many."""
+        if number <= self.first:
+            return self.first_one, self.first_together
+        return self.one, self.together
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a file keeps them."""
+        found = dataclasses.asdict(self)
+        return found if self.first else {name: found[name] for name in _PLAIN}
+
+    def _with(self, change: Callable[[float], float]) -> "Limits":
+        return Limits(
+            change(self.one),
+            change(self.together),
+            self.first,
+            change(self.first_one),
+            change(self.first_together),
+        )
+
+
+_PLAIN = ("one", "together")
+"""The limits of guards from before the first answers had some of their own."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +102,7 @@ class Guard:
 
     def to_dict(self) -> dict[str, Any]:
         """All but the arrays of the law."""
-        return {"limits": dataclasses.asdict(self.limits), "record": self.record}
+        return {"limits": self.limits.to_dict(), "record": self.record}
 
     @staticmethod
     def of(
@@ -79,7 +116,7 @@ class Guard:
             ValueError: the arrays are not about so many queries and hypotheses.
         """
         fields = {field.name for field in dataclasses.fields(Limits)}
-        if set(values["limits"]) != fields:
+        if set(values["limits"]) not in (fields, set(_PLAIN)):
             return None
         law = law_of(arrays)
         found = {name: array.shape for name, array in arrays.items()}
@@ -105,8 +142,12 @@ class Watch:
         belief: Float[np.ndarray, "hypotheses"],
         query: int,
         outcome: Float[np.ndarray, "entries"],
+        measured: Measured | None = None,
     ) -> "Watch":
-        """With one more answer; an alarm once raised stays."""
+        """With one more answer; an alarm once raised stays.
+
+        It is about what was measured in the user's units, where that is given.
+        """
         count = self.counts[query]
         answer = np.asarray(outcome, float)[None]
         seen = Seen(
@@ -122,22 +163,27 @@ class Watch:
         counts[query] += counted
         sums[query] += np.where(counted, outcome, 0.0)
         odds = self.odds + surprise.odds[0]
-        alarm = self.alarm or self._alarm(seen, float(surprise.found[0]), odds)
+        found = float(surprise.found[0])
+        alarm = self.alarm or self._alarm(seen, found, odds, measured)
         number = self.number + 1
         return Watch(self.guard, self.spec, number, counts, sums, odds, alarm)
 
-    def _alarm(self, seen: Seen, one: float, odds) -> str | None:
-        limits, law = self.guard.limits.with_slack, self.guard.law
-        number = self.number + 1
-        if one - np.log(number) > limits.one:
+    def _alarm(
+        self, seen: Seen, one: float, odds, measured: Measured | None
+    ) -> str | None:
+        number, law = self.number + 1, self.guard.law
+        most_one, most_together = self.guard.limits.with_slack.at(number)
+        if one - np.log(number) > most_one:
             shown = ", ".join(f"{x:.4g}" for x in seen.outcome[0])
             asked = self.spec.query_name(int(seen.query[0]))
-            return (
-                f"{shown} came for query {asked}, where this family expects "
-                f"{law.expects(seen, self.spec)}; are the units and the order of "
-                "answers right?"
+            expected = law.expects(seen, self.spec, measured)
+            strange = (
+                f"{shown} came for query {asked}, where this family expects {expected}"
+                if measured is None
+                else f"{measured} came for {asked}, where {expected} were expected"
             )
-        if _together(odds[None])[0] > limits.together:
+            return f"{strange}; are the units and the order of answers right?"
+        if _together(odds[None])[0] > most_together:
             better = int(odds.max(axis=1).argmax())
             return (
                 f"{number} answers together {law.others[better]}; are the "
@@ -147,19 +193,29 @@ class Watch:
 
 
 @dataclasses.dataclass(frozen=True)
-class Extremes:
-    """The most of each kind that a batch of whole sessions came to."""
+class Scores:
+    """What a batch of whole sessions came to after each answer.
 
-    one: Float[np.ndarray, "episodes"]
-    together: Float[np.ndarray, "episodes"]
+    Minus infinity after the end of a session.
+    """
+
+    one: Float[np.ndarray, "episodes steps"]
+    together: Float[np.ndarray, "episodes steps"]
 
     def exceeds(self, limits: Limits) -> np.ndarray:
         """Which of them would have raised an alarm."""
+        return np.isfinite(self.first_alarm(limits))
+
+    def first_alarm(self, limits: Limits) -> Float[np.ndarray, "episodes"]:
+        """The answer with which each raises its first alarm; infinite if none does."""
         limits = limits.with_slack
-        return (self.one > limits.one) | (self.together > limits.together)
+        steps = self.one.shape[1]
+        one, together = np.array([limits.at(1 + i) for i in range(steps)]).T
+        raised = (self.one > one) | (self.together > together)
+        return np.where(raised.any(axis=1), 1.0 + raised.argmax(axis=1), np.inf)
 
 
-def extremes(law: AbstractOutcomeLaw, beliefs, queries, outcomes, length) -> Extremes:
+def scores(law: AbstractOutcomeLaw, beliefs, queries, outcomes, length) -> Scores:
     """What the guard sees in whole episodes, all at once.
 
     Args:
@@ -174,7 +230,7 @@ def extremes(law: AbstractOutcomeLaw, beliefs, queries, outcomes, length) -> Ext
     counts = np.zeros((number, num_queries, outcomes.shape[2]))
     sums = np.zeros_like(counts)
     odds: np.ndarray | None = None
-    most = np.full((2, number), -np.inf)
+    found = np.full((2, number, steps), -np.inf)
     for step in range(steps):
         rows = np.flatnonzero(length > step)
         if not len(rows):
@@ -188,12 +244,12 @@ def extremes(law: AbstractOutcomeLaw, beliefs, queries, outcomes, length) -> Ext
         if odds is None:
             odds = np.zeros((number, *surprise.odds.shape[1:]))
         odds[rows] += surprise.odds
-        found = np.stack([surprise.found - np.log(step + 1), _together(odds[rows])])
-        most[:, rows] = np.maximum(most[:, rows], found)
+        found[0, rows, step] = surprise.found - np.log(step + 1)
+        found[1, rows, step] = _together(odds[rows])
         counted = law.is_number(outcome)
         counts[rows, query] += counted
         sums[rows, query] += np.where(counted, outcome, 0.0)
-    return Extremes(*most)
+    return Scores(*found)
 
 
 def _together(

@@ -54,6 +54,7 @@ class OperatingTable:
         max_queries: int | None = None,
         *,
         trained: bool = True,
+        most_queries: int | None = None,
     ) -> OperatingRow:
         """The cheapest row whose accuracy is at least 1 - error_prob.
 
@@ -64,6 +65,7 @@ class OperatingTable:
             error_prob: the error probability allowed.
             max_queries: the cap; the horizon if None.
             trained: whether the explorer was trained, for the words of a refusal.
+            most_queries: how many there are if each can be made once, for the same.
 
         Raises:
             OperatingPointError: no row is accurate enough, or none has that cap.
@@ -74,7 +76,13 @@ class OperatingTable:
             smallest = self.smallest_error_prob(max_queries)
             records = [dataclasses.asdict(row) for row in rows]
             raise OperatingPointError(
-                out_of_reach(error_prob, smallest, records, trained=trained)
+                out_of_reach(
+                    error_prob,
+                    smallest,
+                    records,
+                    trained=trained,
+                    most_queries=most_queries,
+                )
             )
         return min(served, key=lambda row: (row.mean_cost, row.price))
 

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import log_ndtr, ndtri_exp
 
 from icpe.core.spec import TaskSpec
+from icpe.core.units import Measured
 
 MOST_SURPRISE = 60.0
 _LEAST_WEIGHT = 1e-3
@@ -75,8 +76,13 @@ class AbstractOutcomeLaw(abc.ABC):
         """Which entries are numbers, whose mean tells of the next one."""
 
     @abc.abstractmethod
-    def expects(self, seen: Seen, spec: TaskSpec) -> str:
-        """In words, what was to be expected of the first of them."""
+    def expects(
+        self, seen: Seen, spec: TaskSpec, measured: Measured | None = None
+    ) -> str:
+        """In words, what was to be expected of the first of them.
+
+        In the user's units where it was measured in such.
+        """
 
     @abc.abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
@@ -126,7 +132,9 @@ class SymbolLaw(AbstractOutcomeLaw):
     def is_number(self, outcome):
         return np.zeros(outcome.shape, bool)
 
-    def expects(self, seen: Seen, spec: TaskSpec) -> str:
+    def expects(
+        self, seen: Seen, spec: TaskSpec, measured: Measured | None = None
+    ) -> str:
         query = int(np.ravel(seen.query)[0])
         words = {value: word for word, value in spec.labels(query)}
         chances = self._chances(seen)[0]
@@ -213,11 +221,15 @@ class NumberLaw(AbstractOutcomeLaw):
     def is_number(self, outcome):
         return word_of(self.words, outcome) == len(self.words)
 
-    def expects(self, seen: Seen, spec: TaskSpec) -> str:
+    def expects(
+        self, seen: Seen, spec: TaskSpec, measured: Measured | None = None
+    ) -> str:
         center, deviation = (array[0] for array in self._moments(seen))
         alive = self._weights(seen)[0] >= _LEAST_WEIGHT
         low = (center - _WIDE * deviation)[alive].min(axis=0)
         high = (center + _WIDE * deviation)[alive].max(axis=0)
+        if measured is not None:  # which is the first number of an outcome
+            return measured.between(low[0], high[0])
         numbers = self._chances(seen)[0, :, -1] >= _LEAST_WEIGHT
         outside = np.maximum(low - seen.outcome[0], seen.outcome[0] - high)
         code = word_of(self.words, seen.outcome)[0]

@@ -16,7 +16,6 @@ import jax.random as jr
 
 from icpe.artifact.sealed import Stored
 from icpe.artifact.trees import hash_arrays
-from icpe.core.belief import AbstractPredictiveBelief
 from icpe.core.checks import is_whole
 from icpe.core.errors import ArtifactError
 from icpe.core.family import AbstractTaskFamily, data_of, parameters
@@ -191,27 +190,15 @@ def skeleton(
         )
     prices = PriceRange(*document["price_range"])
     predictions = None
-    if config.predictions is not None and config.predictions.kind == exact.KIND:
-        predictions = _exact_predictions(family)
+    if config.predictions is not None and exact.is_exact(config.predictions.kind):
+        predictions = exact.shell(family, config.predictions)
     return ExplorerNets.shell(spec, config, prices, predictions)
-
-
-def _exact_predictions(family: AbstractTaskFamily) -> exact.ExactPredictions:
-    """Those by the family's own belief.
-
-    Raises:
-        ValueError: the family has none.
-    """
-    belief = family.exact_belief()
-    if not isinstance(belief, AbstractPredictiveBelief):
-        raise ValueError("it starts from an exact belief, which its family has not")
-    return exact.ExactPredictions.of(family.spec, belief)
 
 
 def _net_config(described: dict[str, Any]) -> NetConfig:
     fields = {**described, "transformer": TransformerConfig(**described["transformer"])}
     if described.get("predictions") is not None:
         fields["predictions"] = PredictionShape(**described["predictions"])
-    for name in ("outcome_shift", "outcome_scale"):
+    for name in ("outcome_shift", "outcome_scale", "task_spread"):
         fields[name] = tuple(described.get(name, ()))
     return NetConfig(**fields)

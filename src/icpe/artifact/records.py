@@ -42,6 +42,7 @@ class NetworkRecord:
     compares: bool = True
     outcome_shift: tuple[float, ...] = ()
     outcome_scale: tuple[float, ...] = ()
+    task_spread: tuple[float, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,3 +59,6 @@ class LimitsRecord:
 
     one: float
     together: float
+    first: int = 0
+    first_one: float = 0.0
+    first_together: float = 0.0

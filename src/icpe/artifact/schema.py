@@ -172,8 +172,9 @@ def _check_certificates(certificates: Any) -> None:
             _check_ranges(played, f"{where}.ladder")
 
 
-_FIRST_LIMITS = {"one", "more", "less"}
-"""Of the first guards, which are not used any more."""
+_OLD_LIMITS = ({"one", "together"}, {"one", "more", "less"})
+"""Of guards without limits for the first answers, and of those before, which are not
+used any more."""
 
 
 def _check_guard(guard: Any) -> None:
@@ -181,7 +182,7 @@ def _check_guard(guard: Any) -> None:
     limits = guard.get("limits")
     check_value(limits, dict, "guard.limits")
     names = set(LimitsRecord.__annotations__)
-    if set(limits) not in (names, _FIRST_LIMITS) or not all(
+    if set(limits) not in (names, *_OLD_LIMITS) or not all(
         map(_is_number, limits.values())
     ):
         raise ValueError(f"guard.limits must be the numbers {' and '.join(names)}")

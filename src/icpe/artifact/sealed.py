@@ -16,6 +16,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from icpe.core.files import check_plain
+from icpe.portable.files import CHANGED, FOREIGN
 
 DOCUMENT = "icpe"
 SEAL = "seal"
@@ -23,7 +24,6 @@ LONGEST_DOCUMENT = 2**24
 """Characters; reading more could take all memory."""
 DATA_PREFIXES = ("family.", "guard.")
 """How the names of arrays begin that belong to no tree."""
-_FOREIGN = "it is damaged or was not written by icpe"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,15 +65,24 @@ def read_stored(path: Path) -> Stored:
             text = (file.metadata() or {})[DOCUMENT]
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, KeyError) as error:
-        raise ValueError(_FOREIGN) from error
+        raise ValueError(_made_of(path) or FOREIGN) from error
     document = _parse(text)
     seal = document.pop(SEAL, None)
     if seal is not None and seal != seal_of(document, arrays):
-        raise ValueError(
-            "it has changed since it was written, since its seal is another; get the "
-            "file again from where it came from"
-        )
+        raise ValueError(CHANGED)
     return Stored(document, arrays, sealed=seal is not None)
+
+
+_MAKERS = {
+    ".csv": "it is a table; make one with icpe train-table FILE --target COLUMN, or of "
+    "probabilities or items with icpe rule",
+    ".bif": "it is a Bayesian network; make one with icpe rule --network FILE",
+}
+
+
+def _made_of(path: Path) -> str | None:
+    """What to do with a file from which an explorer can be made, None if it is none."""
+    return _MAKERS.get(path.suffix.lower())
 
 
 def _parse(text: str) -> dict[str, Any]:
@@ -82,9 +91,9 @@ def _parse(text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(_FOREIGN) from error
+        raise ValueError(FOREIGN) from error
     if not isinstance(document, dict):
-        raise ValueError(_FOREIGN)
+        raise ValueError(FOREIGN)
     return document
 
 

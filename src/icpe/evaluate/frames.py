@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from icpe.core.errors import InvalidParameterError, MissingExtraError, UnsupportedError
+from icpe.core.errors import InvalidParameterError, UnsupportedError, missing_extra
 from icpe.core.files import replacing
 from icpe.core.spec import TaskSpec
 from icpe.evaluate.plots import Figure, figure_type
@@ -99,9 +99,7 @@ def save_animation(
     try:
         from PIL import Image
     except ImportError as error:
-        raise MissingExtraError(
-            'Animations need Pillow; install it with pip install "icpe[plot]".'
-        ) from error
+        raise missing_extra("Animations need Pillow", "plot") from error
     frames = [
         Image.fromarray(_pixels(episode, t, scale))
         for t in range(len(episode.steps) + 1)

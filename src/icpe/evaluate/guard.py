@@ -16,7 +16,7 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact import Artifact
-from icpe.artifact.guard import Extremes, Guard, Limits, extremes
+from icpe.artifact.guard import Guard, Limits, Scores, scores
 from icpe.artifact.outcome_law import (
     AbstractOutcomeLaw,
     NumberLaw,
@@ -40,8 +40,10 @@ from icpe.theory.intervals import clopper_pearson_lower, clopper_pearson_upper
 MOST_FALSE_ALARMS = 0.01
 """Share of whole sessions of the family; its upper bound is kept below."""
 CONFIDENCE = 0.99
-_AIMED_AT = 0.0025
-"""Share that each of the two limits is chosen for."""
+_AIMED_AT = 0.00125
+"""Share that each of the four limits is chosen for."""
+FIRST_ANSWERS = 4
+"""That have limits of their own, and half of the false alarms."""
 _STREAM = 0x6A4D
 _NUM_PRICES = 3
 _LARGEST_CHUNK, _MOST_BELIEFS = 512, 2**25
@@ -80,9 +82,9 @@ class Played:
         first = np.where(sure.any(axis=1), sure.argmax(axis=1), sure.shape[1])
         return dataclasses.replace(self, length=np.minimum(self.length, first))
 
-    def extremes(self, law: AbstractOutcomeLaw) -> Extremes:
+    def scores(self, law: AbstractOutcomeLaw) -> Scores:
         """What the guard sees in them."""
-        return extremes(law, self.beliefs, self.queries, self.outcomes, self.length)
+        return scores(law, self.beliefs, self.queries, self.outcomes, self.length)
 
 
 def measure_guard(
@@ -102,10 +104,9 @@ def measure_guard(
     check_at_least("episodes", episodes, FEWEST_EPISODES)
     stage = GuardStage(artifact, seed)
     law = _count(stage, episodes)
-    chosen = stage.extremes("limits", episodes, law)
-    limits = Limits(*(_limit(chosen, name) for name in ("one", "together")))
+    limits = _limits(stage.scores("limits", episodes, law))
     for attempt in range(_MOST_TRIES):
-        found = stage.extremes(f"check {attempt}", episodes, law)
+        found = stage.scores(f"check {attempt}", episodes, law)
         alarms = [int(each.exceeds(limits).sum()) for each in found]
         bound = _bound(max(alarms), episodes, attempt)
         if bound <= MOST_FALSE_ALARMS:
@@ -120,14 +121,13 @@ def measure_guard(
                 "confidence": CONFIDENCE,
             }
             return Guard(law, limits, record)
-        values = dataclasses.astuple(limits)
-        limits = Limits(*(_RAISE * value for value in values))
+        limits = limits.raised(_RAISE)
     return None
 
 
 def count_alarms(artifact: Artifact, guard: Guard, episodes: int, *, seed: int):
     """Alarms at each operating point in fresh episodes of the family itself."""
-    found = GuardStage(artifact, seed).extremes("fresh", episodes, guard.law)
+    found = GuardStage(artifact, seed).scores("fresh", episodes, guard.law)
     return [int(each.exceeds(guard.limits).sum()) for each in found]
 
 
@@ -158,7 +158,7 @@ def guard_problems(
     one_set = bool(record.get("one_set", False))  # the first guards do not have it
     stage = GuardStage(artifact, first if seed is None else seed, one_set=one_set)
     name = f"check {attempt}" if seed is None else "fresh"
-    found = stage.extremes(name, episodes, guard.law)
+    found = stage.scores(name, episodes, guard.law)
     alarms = [int(each.exceeds(guard.limits).sum()) for each in found]
     if seed is None:
         apart = [abs(a - b) for a, b in zip(alarms, recorded, strict=False)]
@@ -221,14 +221,12 @@ class GuardStage:
         self.described = requests
         self._points = [OperatingPoint.at(horizon, **asked) for asked in requests]
 
-    def extremes(
-        self, name: str, episodes: int, law: AbstractOutcomeLaw
-    ) -> list[Extremes]:
+    def scores(self, name: str, episodes: int, law: AbstractOutcomeLaw) -> list[Scores]:
         """What the guard sees in one set of episodes, at each operating point."""
         found = []
         for chunks in self.points(name, episodes):
-            parts = [dataclasses.astuple(chunk.extremes(law)) for chunk in chunks]
-            found.append(Extremes(*map(np.concatenate, zip(*parts, strict=True))))
+            parts = [dataclasses.astuple(chunk.scores(law)) for chunk in chunks]
+            found.append(Scores(*map(np.concatenate, zip(*parts, strict=True))))
         return found
 
     def points(self, name: str, episodes: int) -> Iterator[Iterator[Played]]:
@@ -281,11 +279,28 @@ def _play(
     )
 
 
-def _limit(chosen: list[Extremes], name: str) -> float:
+def _limits(chosen: list[Scores]) -> Limits:
+    """What few sessions exceed, at the first answers and later."""
+    early, late = slice(None, FIRST_ANSWERS), slice(FIRST_ANSWERS, None)
+    found = {
+        (name, part): _limit([getattr(it, name)[:, steps] for it in chosen])
+        for name in ("one", "together")
+        for part, steps in (("early", early), ("late", late))
+    }
+    return Limits(
+        one=found["one", "late"],
+        together=found["together", "late"],
+        first=FIRST_ANSWERS,
+        first_one=found["one", "early"],
+        first_together=found["together", "early"],
+    )
+
+
+def _limit(chosen: list[np.ndarray]) -> float:
     """The largest, over the operating points, of what few sessions exceed."""
     values = []
     for found in chosen:
-        reached = getattr(found, name)
+        reached = found.max(axis=1, initial=-np.inf)
         reached = reached[np.isfinite(reached)]
         if len(reached):
             values.append(float(np.quantile(reached, 1.0 - _AIMED_AT)))

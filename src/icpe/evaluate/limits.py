@@ -14,8 +14,9 @@ from icpe.core.errors import (
     OperatingPointError,
     UnsupportedError,
 )
+from icpe.core.expected_gains import OutcomeTable
 from icpe.core.family import AbstractTaskFamily, Limits
-from icpe.core.likelihood import OutcomeTable, has_likelihood, likelihood_belief
+from icpe.core.likelihood import has_likelihood, likelihood_belief
 from icpe.core.simulate import reveals_something
 from icpe.explorers.classical.served import has_arms, known_arms
 from icpe.explorers.registry import families_that

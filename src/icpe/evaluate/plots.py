@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from icpe.core.errors import MissingExtraError
+from icpe.core.errors import missing_extra
 from icpe.core.figure_paths import check_figure_path
 from icpe.core.files import replacing
 from icpe.evaluate.regret import RegretReport
@@ -172,9 +172,7 @@ def figure_type() -> type[Figure]:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtraError(
-            'Figures need matplotlib; install it with pip install "icpe[plot]".'
-        ) from error
+        raise missing_extra("Figures need matplotlib", "plot") from error
     return Figure
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from icpe.core.errors import InvalidParameterError, MissingExtraError
+from icpe.core.errors import InvalidParameterError, missing_extra
 from icpe.core.family import AbstractTaskFamily, parameters
 from icpe.families.registry import describe_record, family_name
 
@@ -141,9 +141,7 @@ def to_frame(reports: Sequence[Report]) -> DataFrame:
     try:
         import pandas
     except ImportError as error:
-        raise MissingExtraError(
-            'Data frames need pandas; install it with pip install "icpe[tables]".'
-        ) from error
+        raise missing_extra("Data frames need pandas", "tables") from error
     return pandas.DataFrame([_flat(report.to_dict()) for report in reports])
 
 
