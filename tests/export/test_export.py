@@ -34,6 +34,7 @@ from icpe.families import (
 )
 from support.exports import TINY, Twins, model_of, ruled, untrained
 from support.random_weights import random_weights
+from support.settings import guarded_settings
 from support.toy_artifacts import guesser
 
 SEARCH = BinarySearch(size=4)
@@ -159,7 +160,7 @@ def test_the_best_of_several_settings_in_the_units_of_the_user():
     impossible: list[dict[str, Any]] = [
         {"units": units},
         {"units": 3, "names": ["a", "b"]},
-        {"units": Units("%", noise=1.5), "names": ["a", "b"]},
+        {},
         {"units": Units("%", 9.0, 1.0), "names": ["a", "b"]},
         {"units": units, "names": ["a", "a"]},
         {"units": units, "names": ["a", "b"], "first_outcome": [0.0, 2.0, 1.5]},
@@ -179,14 +180,37 @@ def test_the_best_of_several_settings_in_the_units_of_the_user():
         portable.Session(other, budget=2, units=units)
 
 
-@pytest.mark.parametrize("answers", [(37.2, "yes"), (39.5, "no"), (None, "Yes")])
+@pytest.mark.parametrize("smaller", [False, True])
+def test_alarms_and_names_are_the_users(smaller):
+    units = Units("ms", noise=12, matters=8, smaller_is_better=smaller)
+    names = ["as it is", "index", "cache"]
+    twins = Twins(guarded_settings(), budget=8, units=units, names=names)
+    assert twins.two.spec.question == "Try {query}: what is the outcome, in ms?"
+    said = twins.refused(lambda it: it.tell("disk", 1.0))
+    assert "from 0 to 2, or a name: as it is, index, cache; got 'disk'" in said
+    twins.tell("as it is", 212.5)
+    twins.tell("index", 2125)
+    # 2.6 standard deviations of 2.5 on both sides of the first, in units of 8 ms.
+    assert twins.two.alarm == (
+        "2125 ms came for index, where 160 to 264 ms were expected; are the "
+        "units and the order of answers right?"
+    )
+
+
+@pytest.mark.parametrize(
+    "answers", [(37.2, "yes"), ("39,5 °C", "no"), (None, "Yes"), ("-", None)]
+)
 def test_explorers_of_tables_take_words_numbers_and_nothing(answers):
-    artifact = ruled(CaseTable(), "information-gain")
+    artifact = ruled(CaseTable(units=("°C", "")), "information-gain")
     twins = Twins(artifact, budget=2)
     while (query := twins.one.ask()) is not None:
         twins.tell(query, answers[query])
+    nothing = answers == ("-", None)
+    assert twins.one.nothing_known == twins.two.nothing_known == nothing
     twins = Twins(artifact, budget=2)
-    assert "must be a number, or empty" in twins.refused(lambda it: it.tell(0, "hot"))
+    assert "must be a number in °C, or empty" in twins.refused(
+        lambda it: it.tell(0, "hot")
+    )
     said = twins.refused(lambda it: it.tell(1, "perhaps"))
     assert "t must be one of no, yes" in said
 
@@ -202,6 +226,10 @@ def test_the_runner_is_one_file_in_which_no_name_is_taken_twice(tmp_path, capsys
     assert len(names) == len(set(names)) and "Session" in names
     modules = [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
     assert not any(module and module.startswith("icpe") for module in modules)
+    folder = Path(portable.__file__).parent
+    for path in folder.glob("[!_]*.py"):  # of every module, all that it defines
+        own = ast.parse(path.read_text()).body
+        assert {it.name for it in own if isinstance(it, _NAMED)} <= set(names)
 
 
 _NAMED = (ast.ClassDef, ast.FunctionDef)

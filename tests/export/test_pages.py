@@ -10,12 +10,18 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe import Units, zoo
-from icpe.core.errors import InvalidOutcomeError, InvalidParameterError
+from icpe import Units, portable, zoo
+from icpe.core.errors import (
+    InvalidOutcomeError,
+    InvalidParameterError,
+    OperatingPointError,
+)
 from icpe.deploy import Session
 from icpe.export import export_html
 from icpe.families import BestOfK, CaseTable, GaussianBandit, Patches
 from support.exports import rewarded, ruled
+from support.settings import guarded_settings
+from support.toy_artifacts import guesser
 
 pytestmark = pytest.mark.services
 CHROMIUM = "/usr/bin/chromium"
@@ -277,6 +283,31 @@ def test_settings_are_named_and_measured_in_the_units_of_the_user(browser, tmp_p
     assert opened.problems == []
 
 
+def test_alarms_are_in_the_units_of_the_user(browser, tmp_path):
+    artifact, names = guarded_settings(), ["as it is", "index", "cache"]
+    export_html(artifact, tmp_path / "times.html")
+    opened = Opened(browser, tmp_path / "times.html")
+    page = opened.page
+    page.fill("#names", "\n".join(names))
+    for field, typed in {"matters": "8", "noise": "12", "unit": "ms"}.items():
+        page.fill(f"#{field}", typed)
+    page.check("#smaller")
+    page.select_option("#goal", label="after exactly 5 queries")
+    opened.start()
+    units = Units("ms", noise=12, matters=8, smaller_is_better=True)
+    session = Session(artifact, budget=5, units=units, names=names)
+    for told in (1_000_212.5, 1_000_198.25, 1_002_000.0):
+        question = f"Try {session.query_name}: what is the outcome, in ms?"
+        assert page.inner_text("#question") == question
+        session.tell(session.query_name or 0, told)
+        page.fill("#outcome-0", str(told))
+        page.keyboard.press("Enter")
+        opened.wait(len(session.history))
+        agree(session, opened)
+    assert session.alarm is not None and "1002000 ms came for" in session.alarm
+    assert session.alarm in page.inner_text("#guard")
+
+
 def test_features_of_a_table_are_chosen_or_typed(browser, tmp_path):
     artifact = ruled(CaseTable(), "information-gain")
     export_html(artifact, tmp_path / "table.html")
@@ -303,19 +334,48 @@ def test_a_damaged_page_says_what_a_damaged_model_says(browser, search_page, tmp
     model = bytearray(gzip.decompress(base64.b64decode(packed)))
     model[len(model) // 3] ^= 1
     packed = base64.b64encode(gzip.compress(bytes(model), 1)).decode()
-    for number, (content, part) in enumerate(
-        [
-            (packed, "it has changed since it was written, since its seal is another"),
-            ("AAAA", "it is damaged or was not written by icpe"),
-        ]
+    alone = tmp_path / "damaged.onnx"
+    for number, (content, damaged) in enumerate(
+        [(packed, bytes(model)), ("AAAA", b"\0\0\0")]
     ):
-        damaged = tmp_path / f"damaged{number}.html"
-        damaged.write_text(f'{before}id="model">{content}</script>{after}')
+        alone.write_bytes(damaged)
+        with pytest.raises(portable.ArtifactError) as refused:
+            portable.Model(alone)
+        path = tmp_path / f"damaged{number}.html"
+        path.write_text(f'{before}id="model">{content}</script>{after}')
         page = browser.new_context(offline=True).new_page()
-        page.goto(damaged.as_uri())
+        page.goto(path.as_uri())
         page.wait_for_selector("#problem", state="visible", timeout=60_000)
+        expected = str(refused.value).replace(str(alone), "this page")
         said = page.inner_text("#problem")
-        assert "is not an artifact that can be used" in said and part in said
+        assert said == f"The explorer could not be opened: {expected}"
+
+
+def test_without_a_certificate_a_page_says_what_a_session_says(browser, tmp_path):
+    artifact = guesser(size=4)
+    export_html(artifact, tmp_path / "guesser.html")
+    opened = Opened(browser, tmp_path / "guesser.html")
+    opened.start()
+    assert "Not certified" in opened.page.inner_text("#certificate")
+    served = opened.page.evaluate(
+        """async () => {
+            const { model, Session } = window.icpe;
+            const s = await new Session(model, { error_prob: 0.8 }).begin();
+            return [s.certified, s.certificateLost, s.point.price]; }"""
+    )
+    session = Session(artifact, error_prob=0.8)
+    price = pytest.approx(float(session.operating_point.price))
+    assert served == [session.certified, session.certificate_lost, price]
+    assert served[0] is False
+    with pytest.raises(OperatingPointError) as refused:
+        Session(artifact, error_prob=0.001)
+    said = opened.page.evaluate(
+        """async () => {
+            const { model, Session } = window.icpe;
+            try { await new Session(model, { error_prob: 0.001 }).begin(); }
+            catch (error) { return error.message; } }"""
+    )
+    assert said == str(refused.value)
 
 
 REFUSED = [(0, 7), (0, float("nan")), (16, 1), (-1, 1)]

@@ -1,13 +1,18 @@
-"""One step of networks: a token in, estimates out, with caches as the state."""
+"""One step of networks: a token in, estimates out.
+
+The state are caches, and what predictions keep of a history: weights of classes, or the
+statistics of an exact belief, which becomes a part of the step with its family's data.
+"""
 
 import dataclasses
+import functools as ft
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from icpe.core.arrays import PyTree
-from icpe.core.errors import UnsupportedError
 from icpe.core.memory import StepCount
 from icpe.explorers.neural.networks import ExplorerNets, Predicted
 from icpe.explorers.neural.paper import PaperNets
@@ -20,20 +25,18 @@ from icpe.nets.tokens import token_after
 def step_of_networks(nets: ExplorerNets) -> tuple[PyTree, Callable]:
     """The state before the first step, and the step, of the universal learner's."""
     spec, kind = nets.spec, nets.config.summary_kind(nets.spec)
-    tables = _simple(nets.predictions)
-    nets = nets.with_predictions(tables)
+    nets = nets.with_predictions(_at_once(nets.predictions))
     summary = None if kind is None else kind.empty(spec.num_queries, spec.outcome_size)
-    predicted = None
-    if tables is not None:
-        log_weights = jnp.zeros_like(tables.log_prior)
-        predicted = Predicted(log_weights, jnp.zeros(spec.num_queries))
+    predicted = Predicted.start(nets, jnp.zeros(spec.outcome_size))
 
     def read(told: Told, state: PyTree, allowed) -> tuple[Reply, PyTree]:
         caches, summary, predicted = state
         outcome = nets.config.normalize(spec, told.outcome)
         token, summary = token_after(told.query, outcome, spec.num_queries, summary)
         if predicted is not None:
-            predicted = _predicted_after(nets, predicted, told)
+            predicted = told.next_state(
+                ft.partial(Predicted.start, nets), ft.partial(predicted.after, nets)
+            )
         position = StepCount(told.position, spec.horizon)
         estimates, caches = nets.step(
             token, told.price, told.max_queries, caches, position, predicted
@@ -41,23 +44,24 @@ def step_of_networks(nets: ExplorerNets) -> tuple[PyTree, Callable]:
         never = jnp.ones_like(estimates.gain)
         stops = (told.price > 0) & spec.can_stop
         gain = jnp.where(stops, estimates.gain, never)
-        reply = Reply(estimates.log_posterior, estimates.ranking, gain)
+        ranking = jnp.where(
+            (told.price == 0) & _is_certain(estimates.log_posterior),
+            0.0,
+            estimates.ranking,
+        )
+        reply = Reply(estimates.log_posterior, ranking, gain)
         return reply, (caches, summary, predicted)
 
     return (nets.init_caches(), summary, predicted), read
 
 
-def _predicted_after(nets: ExplorerNets, before: Predicted, told: Told) -> Predicted:
-    assert nets.predictions is not None
-    first = nets.predictions.start(told.outcome)
-    query = jnp.maximum(told.query, 0)
-    later = before.after(nets, query, told.outcome)
-    is_first = told.query < 0
-    return jax.tree.map(
-        lambda one, two: jnp.where(is_first, one, two),
-        Predicted(first, before.counts),
-        later,
-    )
+def _is_certain(log_posterior) -> Array:
+    """Whether single precision has no room for an error.
+
+    The rest of a budget is then of no use, so the original ranks all queries alike;
+    in double precision the error would be small and the ranking arbitrary.
+    """
+    return jnp.max(log_posterior) > -0.5 * jnp.finfo(jnp.float32).eps
 
 
 def step_of_paper(nets: PaperNets) -> tuple[PyTree, Callable]:
@@ -80,21 +84,22 @@ def step_of_paper(nets: PaperNets) -> tuple[PyTree, Callable]:
     return (nets.init_caches(), summary), read
 
 
-class _SimplePredictions(Predictions):
+class _TablesAtOnce(Predictions):
     """The same tables; what is done block by block for compilers is done at once."""
 
     def _most_probable(self, weights, cells):
         return jnp.max(self._joint(weights, cells), axis=-1)
 
 
-def _simple(predictions: AbstractPredictions | None) -> Predictions | None:
-    if predictions is None:
-        return None
-    if not isinstance(predictions, Predictions):
-        raise UnsupportedError(
-            "This explorer starts from the exact belief of its family, which is not "
-            "exported; train one with --train.predictions counted to export it."
-        )
-    fields = dataclasses.fields(predictions)
-    values = {field.name: getattr(predictions, field.name) for field in fields}
-    return _SimplePredictions(**values)
+def _at_once(predictions: AbstractPredictions | None) -> AbstractPredictions | None:
+    """The same, with all tables in it, those of beliefs included, read at once."""
+
+    def replaced(node):
+        if type(node) is not Predictions:
+            return node
+        fields = dataclasses.fields(node)
+        return _TablesAtOnce(**{it.name: getattr(node, it.name) for it in fields})
+
+    return jax.tree.map(
+        replaced, predictions, is_leaf=lambda node: isinstance(node, Predictions)
+    )

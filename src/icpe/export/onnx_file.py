@@ -11,7 +11,7 @@ from typing import Any
 
 from icpe.artifact import Artifact
 from icpe.artifact.saved_rule import SavedRule
-from icpe.core.errors import IcpeError, MissingExtraError, UnsupportedError
+from icpe.core.errors import IcpeError, UnsupportedError, missing_extra
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.files import replacing
 from icpe.explorers.neural.networks import ExplorerNets
@@ -127,8 +127,8 @@ def _converter() -> Any:
         import onnxruntime  # noqa: F401
         from jax2onnx import to_onnx
     except ImportError as error:
-        raise MissingExtraError(
-            'Exporting needs jax2onnx and onnxruntime; pip install "icpe[export]".'
+        raise missing_extra(
+            "Exporting needs jax2onnx and onnxruntime", "export"
         ) from error
     return to_onnx
 

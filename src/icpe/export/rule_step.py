@@ -17,7 +17,7 @@ from icpe.core.arrays import PyTree
 from icpe.core.errors import UnsupportedError
 from icpe.core.spec import TaskSpec
 from icpe.explorers.rules.belief_explorer import Situation
-from icpe.export.told import NOTHING, Reply, Told
+from icpe.export.told import Reply, Told
 
 
 def step_of_rule(rule: SavedRule, spec: TaskSpec) -> tuple[PyTree, Callable]:
@@ -38,12 +38,13 @@ def step_of_rule(rule: SavedRule, spec: TaskSpec) -> tuple[PyTree, Callable]:
 
     def read(told: Told, state: PyTree, allowed) -> tuple[Reply, PyTree]:
         statistics, memory = state
-        query = jnp.maximum(told.query, 0)
-        later = (
-            belief.update(statistics, query, told.outcome),
-            score.update(memory, query, told.outcome),
+        after = told.next_state(
+            begin,
+            lambda query, outcome: (
+                belief.update(statistics, query, outcome),
+                score.update(memory, query, outcome),
+            ),
         )
-        after = _either(told.query == NOTHING, begin(told.outcome), later)
         log_posterior = belief.log_posterior(after[0])
         sure = explorer.stopping.is_sure(after[0], log_posterior, told.price)
         gain = jnp.where(sure & spec.can_stop, -1.0, 1.0)
@@ -60,15 +61,6 @@ def step_of_rule(rule: SavedRule, spec: TaskSpec) -> tuple[PyTree, Callable]:
             "another score, or train an explorer, and export that."
         )
     return start, read
-
-
-def _either(first, one: PyTree, other: PyTree) -> PyTree:
-    """One of two states, in the types of the first."""
-    return jax.tree.map(
-        lambda a, b: jnp.where(first, a, jnp.asarray(b, jnp.asarray(a).dtype)),
-        one,
-        other,
-    )
 
 
 def _depends_on_last(function: Callable[..., Any], *inputs: Any) -> bool:

@@ -10,6 +10,7 @@ _MODULES = (
     "errors",
     "episode",
     "reading",
+    "numbers",
     "cells",
     "units",
     "requests",

@@ -1,9 +1,13 @@
 """What a step reads and gives beside the state."""
 
+from collections.abc import Callable
+
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from icpe.core.arrays import Index, Scalar
+from icpe.core.arrays import Index, PyTree, Scalar
 
 NOTHING = -1
 """The query of the first step, which reads what the task reveals before any query."""
@@ -17,6 +21,25 @@ class Told(eqx.Module):
     price: Scalar
     max_queries: Index
     position: Index
+
+    def next_state(
+        self,
+        start: Callable[[Float[Array, "outcome"]], PyTree],
+        update: Callable[[Index, Float[Array, "outcome"]], PyTree],
+    ) -> PyTree:
+        """`start` of the outcome in the first step, `update` by it in later ones.
+
+        The types are those of `start`.
+        """
+        first = start(self.outcome)
+        later = update(jnp.maximum(self.query, 0), self.outcome)
+        return jax.tree.map(
+            lambda a, b: jnp.where(
+                self.query == NOTHING, a, jnp.asarray(b, jnp.asarray(a).dtype)
+            ),
+            first,
+            later,
+        )
 
 
 class Reply(eqx.Module):

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from icpe.portable.errors import InvalidOutcomeError, suggesting
-from icpe.portable.reading import listed, position
+from icpe.portable.numbers import without_unit
+from icpe.portable.reading import listed, position, typed_number
 
 MISSING = -1e30
 """The outcome of a feature whose value is not known; no measurement is that small."""
 OTHER = "(other)"
 """The level of all values of a column that are rare, or that were never seen."""
-_NOTHING = ("", "missing", "unknown", "na", "n/a", "nan", "none", "?")
+_NOTHING = ("", "missing", "unknown", "na", "n/a", "nan", "null", "?")
+_NO_ANSWER = ("none", "-")
+"""Words that may be answers; where they are none, they say that there is no answer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,12 +30,16 @@ class Cells:
             number i + 1.
         groups: the features that each query reveals.
         size: numbers in an outcome.
+        always_known: the features that are known in every row of the table.
+        units: of each feature, empty where it has none; none for all if empty.
     """
 
     features: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]
     groups: tuple[tuple[int, ...], ...]
     size: int
+    always_known: tuple[int, ...] = ()
+    units: tuple[str, ...] = ()
 
     def read(self, query: int, answer: Any) -> tuple[float, ...]:
         """One value, or a value for each feature of a group, by name or in order.
@@ -47,10 +54,31 @@ class Cells:
         values = [self._value(*pair) for pair in zip(members, given, strict=True)]
         return (*values, *(0.0,) * (self.size - len(values)))
 
+    def why_strange(self, query: int, outcome: Any) -> str | None:
+        """Why no case of the table is like that; None where one may be."""
+        for feature, value in zip(self.groups[query], outcome, strict=False):
+            if feature in self.always_known and value <= MISSING / 2:
+                return (
+                    f"{self.features[feature]} was not known, as it is in every row of "
+                    "the table"
+                )
+        return None
+
     def expected(self, feature: int) -> str:
         """What a feature can be, in a few words."""
-        levels = self.levels[feature]
-        return f"one of {listed(levels)}" if levels else "a number"
+        if self.levels[feature]:
+            return f"one of {listed(self.levels[feature])}"
+        unit = self.unit(feature)
+        return f"a number in {unit}" if unit else "a number"
+
+    def is_unknown(self, query: int, outcome: Any) -> bool:
+        """Whether an outcome says that nothing of what was asked is known."""
+        own = outcome[: len(self.groups[query])]
+        return all(value <= MISSING / 2 for value in own)
+
+    def unit(self, feature: int) -> str:
+        """The unit of a feature, empty if it has none."""
+        return self.units[feature] if self.units else ""
 
     def _apart(self, names: list[str], answer: Any) -> list[Any]:
         """The values of the features of a query, in their order."""
@@ -68,7 +96,8 @@ class Cells:
             alone = several and not isinstance(answer, str) and len(answer) == 1
             return [answer[0]] if alone else [answer]
         if isinstance(answer, str):
-            answer = [part.strip() for part in answer.split(",")]
+            separator = ";" if ";" in answer else ","
+            answer = [part.strip() for part in answer.split(separator)]
         try:
             given = list(answer)
         except TypeError:
@@ -81,20 +110,33 @@ class Cells:
         return given
 
     def _value(self, feature: int, value: Any) -> float:
-        if is_missing(value):
-            return MISSING
-        if self.levels[feature]:
+        levels = self.levels[feature]
+        if levels and position(as_word(value), levels) >= 0:
             return 1.0 + self._level(feature, value)
+        if is_missing(value) or self._is_no_answer(feature, value):
+            return MISSING
+        if levels:
+            return 1.0 + self._level(feature, value)
+        number, why, bare = math.inf, "", value
+        if isinstance(value, str):
+            bare = without_unit(value, self.unit(feature))
         try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.inf
+            number = typed_number(bare) if isinstance(bare, str) else float(bare)
+        except TypeError:
+            pass
+        except ValueError as error:
+            why = f", and {error}" if " may be " in str(error) else ""
         if not abs(number) < -MISSING:
             raise InvalidOutcomeError(
-                f"{self.features[feature]} must be a number, or empty if it is not "
-                f"known; got {value!r}."
+                f"{self.features[feature]} must be {self.expected(feature)}, or empty "
+                f"if it is not known; got {value!r}{why}."
             )
         return number
+
+    def _is_no_answer(self, feature: int, value: Any) -> bool:
+        """Whether a word that could have been an answer cannot be one here."""
+        is_word = isinstance(value, str) and value.strip().lower() in _NO_ANSWER
+        return is_word and OTHER not in self.levels[feature]
 
     def _level(self, feature: int, value: Any) -> int:
         levels, word = self.levels[feature], as_word(value)

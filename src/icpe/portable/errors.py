@@ -36,10 +36,15 @@ class InvalidOutcomeError(SessionError, ValueError):
     """An outcome or query told to a session is malformed."""
 
 
+_LONG_LIST = 160
+
+
 def suggesting(
     complaint: str, given: str, known: Iterable[str], listing: str = ""
 ) -> str:
-    """A message about a name that does not exist: the closest first, then the list.
+    """A message about a name that does not exist: the closest one, and the list.
+
+    A long list is left out where there is a close name, which would drown in it.
 
     Args:
         complaint: what does not exist, without a period.
@@ -52,4 +57,6 @@ def suggesting(
     if not close:
         return f"{complaint}; {listing}" if listing else f"{complaint}."
     meant = f"{complaint}; did you mean {folded[close[0]]!r}?"
-    return f"{meant} {listing[0].upper()}{listing[1:]}" if listing else meant
+    if not 0 < len(listing) <= _LONG_LIST:
+        return meant
+    return f"{meant} {listing[0].upper()}{listing[1:]}"

@@ -11,6 +11,11 @@ from icpe.portable.errors import MissingExtraError
 
 SEAL = "icpe-seal-"
 """In front of the hash of a model, taken with zeros in the place of the hash."""
+FOREIGN = "it is damaged or was not written by icpe"
+CHANGED = (
+    "it has changed since it was written, since its seal is another; get the file "
+    "again from where it came from"
+)
 
 
 def find_runtime() -> Any:
@@ -49,13 +54,10 @@ def check_seal(content: bytes) -> None:
     """Raises `ValueError` unless the model is as it was written."""
     at = content.rfind(SEAL.encode()) + len(SEAL)
     if at < len(SEAL):
-        raise ValueError("it is damaged or was not written by icpe")
+        raise ValueError(FOREIGN)
     blank = content[:at] + b"0" * 64 + content[at + 64 :]
     if sealed(blank) != content:
-        raise ValueError(
-            "it has changed since it was written, since its seal is another; get the "
-            "file again from where it came from"
-        )
+        raise ValueError(CHANGED)
 
 
 def unusable(path: Path, error: Exception) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from icpe.portable.episode import Spec
 from icpe.portable.files import unpacked
+from icpe.portable.units import Measured
 
 _MOST_SURPRISE = 60.0
 _LEAST = math.exp(-_MOST_SURPRISE)
@@ -22,8 +23,13 @@ class Guard:
 
     def __init__(self, limits: dict[str, float], arrays: dict[str, Any]):
         tables = {name: unpacked(packed) for name, packed in arrays.items()}
-        self.one, self.together = limits["one"], limits["together"]
+        self.limits = limits
         self.law = SymbolLaw(**tables) if "symbols" in arrays else NumberLaw(**tables)
+
+    def limits_at(self, number: int) -> tuple[float, float]:
+        """What counts for one answer, and for all together, after so many."""
+        first = "first_" if number <= self.limits.get("first", 0) else ""
+        return self.limits[f"{first}one"], self.limits[f"{first}together"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +53,17 @@ class Watch:
         self.odds: Any = 0.0
         self.alarm: str | None = None
 
-    def after(self, belief: np.ndarray, query: int, outcome: np.ndarray) -> "Watch":
-        """With one more answer; an alarm once raised stays."""
+    def after(
+        self,
+        belief: np.ndarray,
+        query: int,
+        outcome: np.ndarray,
+        measured: Measured | None = None,
+    ) -> "Watch":
+        """With one more answer; an alarm once raised stays.
+
+        It is about what was measured in the user's units, where that is given.
+        """
         count, law = self.counts[query], self.guard.law
         mean = self.sums[query] / np.maximum(count, 1.0)
         seen = Seen(belief.astype(float), query, outcome.astype(float), count, mean)
@@ -59,19 +74,25 @@ class Watch:
         later.counts, later.sums = self.counts.copy(), self.sums.copy()
         later.counts[query] += counted
         later.sums[query] += np.where(counted, outcome, 0.0)
-        later.alarm = self.alarm or later._judged(seen, found)
+        later.alarm = self.alarm or later._judged(seen, found, measured)
         return later
 
-    def _judged(self, seen: Seen, found: float) -> str | None:
+    def _judged(
+        self, seen: Seen, found: float, measured: Measured | None
+    ) -> str | None:
         guard, odds = self.guard, self.odds
-        if found - math.log(self.number) > guard.one:
+        most_one, most_together = guard.limits_at(self.number)
+        if found - math.log(self.number) > most_one:
             shown = ", ".join(f"{x:.4g}" for x in seen.outcome)
-            return (
-                f"{shown} came for query {self.spec.query_name(seen.query)}, where "
-                f"this family expects {guard.law.expects(seen, self.spec)}; are the "
-                "units and the order of answers right?"
+            asked = self.spec.query_name(seen.query)
+            expected = guard.law.expects(seen, self.spec, measured)
+            strange = (
+                f"{shown} came for query {asked}, where this family expects {expected}"
+                if measured is None
+                else f"{measured} came for {asked}, where {expected} were expected"
             )
-        if _log_sum_exp(odds.ravel()) - math.log(odds.size) > guard.together:
+            return f"{strange}; are the units and the order of answers right?"
+        if _log_sum_exp(odds.ravel()) - math.log(odds.size) > most_together:
             better = guard.law.others[int(odds.max(axis=1).argmax())]
             return (
                 f"{self.number} answers together {better}; are the "
@@ -107,7 +128,7 @@ class SymbolLaw:
         """None is: they are words."""
         return np.zeros(outcome.shape, bool)
 
-    def expects(self, seen: Seen, spec: Spec) -> str:
+    def expects(self, seen: Seen, spec: Spec, measured: Measured | None = None) -> str:
         """In words, what was to be expected."""
         words = {value: word for word, value in spec.labels(seen.query)}
         named = []
@@ -162,12 +183,14 @@ class NumberLaw:
         """Which entries are numbers, whose mean tells of the next one."""
         return self._word_of(outcome) == len(self.words)
 
-    def expects(self, seen: Seen, spec: Spec) -> str:
+    def expects(self, seen: Seen, spec: Spec, measured: Measured | None = None) -> str:
         """In words, what was to be expected."""
         center, deviation = self._moments(seen)
         alive = self._weights(seen) >= _LEAST_WEIGHT
         low = (center - _WIDE * deviation)[alive].min(axis=0)
         high = (center + _WIDE * deviation)[alive].max(axis=0)
+        if measured is not None:  # which is the first number of an outcome
+            return measured.between(low[0], high[0])
         likely = self._chances(seen)[:, -1] >= _LEAST_WEIGHT
         outside = np.maximum(low - seen.outcome, seen.outcome - high)
         outside = np.where(likely & self.is_number(seen.outcome), outside, -np.inf)

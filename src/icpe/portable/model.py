@@ -214,7 +214,13 @@ class Model:
                 steps += 1
             trained = not self.document["is_rule"]
             raise OperatingPointError(
-                out_of_reach(error_prob, steps / 10_000, rows, trained=trained)
+                out_of_reach(
+                    error_prob,
+                    steps / 10_000,
+                    rows,
+                    trained=trained,
+                    most_queries=self.spec.num_queries if self.spec.ask_once else None,
+                )
             )
         return min(served, key=lambda row: (row["mean_cost"], row["price"]))["price"]
 

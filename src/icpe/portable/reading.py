@@ -1,6 +1,7 @@
 """Reads what users tell: queries, outcomes and masks."""
 
 import operator
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,9 +9,37 @@ import numpy as np
 
 from icpe.portable.errors import InvalidOutcomeError, suggesting
 
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
+"""A number with commas between thousands."""
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")
+"""A number with a comma before its decimals, and perhaps points between thousands."""
 
-def read_query(query: Any, spec: Any, mask: np.ndarray) -> int:
+
+def typed_number(text: str) -> float:
+    """A number as people type it: 1234.5, 1,234.5, 1234,5 or 1.234,5.
+
+    Raises:
+        ValueError: it is none, or may be two, as 1,234.
+    """
+    plain = text.strip().replace("\N{MINUS SIGN}", "-")
+    decimal, thousands = DECIMAL_COMMA.fullmatch(plain), THOUSANDS.fullmatch(plain)
+    if decimal and thousands:
+        raise ValueError(
+            f"{plain} may be {plain.replace(',', '.')} or {plain.replace(',', '')}"
+        )
+    if decimal:
+        plain = plain.replace(".", "").replace(",", ".")
+    return float(plain.replace(",", "") if thousands else plain)
+
+
+def read_query(query: Any, spec: Any, mask: np.ndarray, most: int | None = None) -> int:
     """A query that exists and that the mask allows, by its number or its name.
+
+    Args:
+        query: what was told.
+        spec: of the family, with the user's names.
+        mask: the queries that are allowed.
+        most: how many the user's problem has, where these are not all of the family's.
 
     Raises:
         InvalidOutcomeError: it is something else.
@@ -22,11 +51,12 @@ def read_query(query: Any, spec: Any, mask: np.ndarray) -> int:
     if isinstance(query, str):
         number = position(query, spec.query_names)
     if not 0 <= number < spec.num_queries:
-        wanted = f"a whole number from 0 to {spec.num_queries - 1}"
-        if spec.query_names:
-            wanted += f", or a name: {listed(spec.query_names)}"
+        names = spec.query_names[:most]
+        wanted = f"a whole number from 0 to {(most or spec.num_queries) - 1}"
+        if names:
+            wanted += f", or a name: {listed(names)}"
         complaint = f"query must be {wanted}; got {query!r}"
-        raise InvalidOutcomeError(suggesting(complaint, str(query), spec.query_names))
+        raise InvalidOutcomeError(suggesting(complaint, str(query), names))
     if not mask[number]:
         allowed = listed([spec.query_name(it) for it in np.flatnonzero(mask).tolist()])
         raise InvalidOutcomeError(

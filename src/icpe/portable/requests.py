@@ -41,6 +41,7 @@ class Certificate:
     mean_queries: float
     digest: str
     promise: str | None = None
+    test: str | None = None
 
 
 def check_request(
@@ -103,6 +104,7 @@ def out_of_reach(
     rows: Sequence[Mapping[str, Any]],
     *,
     trained: bool,
+    most_queries: int | None = None,
 ) -> str:
     """Why an error probability is not served, and what would help.
 
@@ -111,17 +113,20 @@ def out_of_reach(
         smallest: what is served.
         rows: the operating table at the cap in question.
         trained: whether the explorer was trained; rules are not.
+        most_queries: how many there are, if each can be made once; else None.
     """
     best = max(rows, key=lambda row: (row["lower_bound"], row["accuracy"]))
     if best["accuracy"] + error_prob >= 1.0:
         remedy = "measure it on more episodes by icpe calibrate"
+    elif best["max_queries"] == most_queries:
+        remedy = "other questions are needed, since all of them can be asked already"
     elif best["quantiles"][-1] >= best["max_queries"]:
         often = "one episode in a hundred or more"
         if best["quantiles"][0] >= best["max_queries"]:
             often = "half of all episodes or more"
         remedy = (
             f"the cap of {best['max_queries']} queries, which {often} reach, must be "
-            "larger: give the family a longer horizon"
+            "larger: give the family a longer horizon, if there is more to ask"
         )
     elif trained:
         remedy = "train longer and with a smaller min_price"

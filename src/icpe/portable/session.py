@@ -23,7 +23,12 @@ from icpe.portable.reading import (
     read_query,
 )
 from icpe.portable.requests import LEAST_CONFIDENCE, Certificate, OperatingPoint
-from icpe.portable.units import Units, read_units, with_names
+from icpe.portable.units import Units, read_units, with_names, with_words
+
+_UNDECIDED = (
+    "it ended without the belief that was asked for, and the certificate is about "
+    "sessions that reach it"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,14 +102,21 @@ class Session:
         self._point, self._certificate = model.serve(
             error_prob, budget, price, max_queries, confidence, promise
         )
-        self.spec: Spec = with_names(model.spec, names)
+        with_names(model.spec, names)
         family = model.document["class"]
         self._reading = read_units(units, names, first_outcome, model.units, family)
+        self.spec: Spec = with_words(model.spec, names, self._reading)
         if self._reading is not None:
             first_outcome = self._reading.first_outcome
         self._stops_on_alarm = on_alarm == "stop"
         self._turns = threading.Lock()
-        self._watch = None if model.guard is None else Watch(model.guard, model.spec)
+        self._watch = None if model.guard is None else Watch(model.guard, self.spec)
+        if first_outcome is None and model.units is not None:
+            raise InvalidOutcomeError(
+                "names and units are missing: this family compares settings in your "
+                "own units; give a name for each setting, and units with the noise and "
+                "the difference that matters."
+            )
         if first_outcome is None and model.document["reveals"]:
             sought = ", ".join(self.spec.outcome_names)
             raise InvalidOutcomeError(
@@ -155,7 +167,8 @@ class Session:
                     f"The session has stopped, because {self.stop_reason.sentence}; "
                     "start a new session."
                 )
-            number = read_query(query, self.spec, self._allowed)
+            most = self._reading and self._reading.number_of_things
+            number = read_query(query, self.spec, self._allowed, most)
             answer = self._answer(number, outcome)
             history = (*self._history, answer)
             self._advance(
@@ -207,12 +220,14 @@ class Session:
     @property
     def certificate(self) -> Certificate | None:
         """The certificate behind `certified`, which says the confidence, or None."""
-        return None if self._lost or self.alarm else self._certificate
+        return None if self.certificate_lost else self._certificate
 
     @property
     def certificate_lost(self) -> str | None:
         """Why the certificate of the request no longer holds, in words, or None."""
-        return None if self._certificate is None else self._lost or self.alarm
+        if self._certificate is None:
+            return None
+        return self._lost or self.alarm or (_UNDECIDED if self.undecided else None)
 
     @property
     def alarm(self) -> str | None:
@@ -230,6 +245,14 @@ class Session:
             return False
         # The comparison of compiled programs is one in single precision.
         return not bool(self._posterior.max() >= 1.0 - doubt - 1e-6)
+
+    @property
+    def nothing_known(self) -> bool:
+        """Whether there were answers, and each said that the value is not known."""
+        cells = self.model.cells
+        if cells is None or not self.history:
+            return False
+        return all(cells.is_unknown(it.query, it.outcome) for it in self.history)
 
     @property
     def operating_point(self) -> OperatingPoint:
@@ -266,8 +289,11 @@ class Session:
         watch, reasons = self._watch, [self._lost, lost]
         if history:
             if watch is not None:
-                watch = watch.after(self._posterior, query, outcome)
+                measured = self._reading and self._reading.measured(history)
+                watch = watch.after(self._posterior, query, outcome, measured)
             reasons = [self._lost, self._not_asked(history[-1]), lost]
+            if self.model.cells is not None:
+                reasons.append(self.model.cells.why_strange(query, outcome))
         if terminated and spec.may_end is False:
             reasons.append(
                 "the task was said to have ended, which tasks of this family never do"

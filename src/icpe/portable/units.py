@@ -31,7 +31,7 @@ class Units:
     Attributes:
         unit: what they are counted in, such as "%" or "mm"; for people alone.
         noise: standard deviation of one answer about its mean; None if not known.
-        matters: the smallest difference that matters.
+        matters: the smallest difference that matters; it must be given.
         smaller_is_better: whether the best is the smallest, as with times.
     """
 
@@ -51,6 +51,11 @@ class Units:
                 f"{self.smaller_is_better!r}."
             )
         object.__setattr__(self, "smaller_is_better", bool(self.smaller_is_better))
+        if self.matters is None:
+            raise InvalidParameterError(
+                "matters is missing from units; give the smallest difference that "
+                "matters to you, in your unit."
+            )
         for name in ("noise", "matters"):
             value = getattr(self, name)
             if value is None:
@@ -63,6 +68,23 @@ class Units:
                 raise InvalidParameterError(
                     f"{name} must be a positive finite number; got {float(value)}."
                 )
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words, such as "in ms, smaller is better, noise 12 ms"."""
+        noise = "not known" if self.noise is None else self.number(self.noise)
+        return ", ".join(
+            [
+                *([f"in {self.unit}"] if self.unit else []),
+                f"{'smaller' if self.smaller_is_better else 'larger'} is better",
+                f"noise {noise}",
+                f"a difference of {self.number(self.matters or 0.0)} matters",
+            ]
+        )
+
+    def number(self, value: float) -> str:
+        """A number with its unit, for people."""
+        return f"{value:.10g} {self.unit}".strip()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +109,21 @@ class Reading:
     first_outcome: tuple[float, ...]
     number_of_things: int
     grid: float
+
+    @property
+    def question(self) -> str:
+        """What is asked, with `{query}` in the place of a name."""
+        unit = f", in {self.units.unit}" if self.units.unit else ""
+        return f"Try {{query}}: what is the outcome{unit}?"
+
+    @property
+    def known(self) -> str:
+        """What is known from the start, in words."""
+        return f"{self.number_of_things} settings, {self.units.sentence}"
+
+    def measured(self, history: Sequence[Any]) -> "Measured":
+        """The last of several answers, for sentences about it."""
+        return Measured(self, history[-1].told, history[0].told)
 
     def outcome(self, told: Any, first: Any = None) -> tuple[float, ...]:
         """The family's outcome of what was told.
@@ -120,6 +157,35 @@ class Reading:
         raise InvalidOutcomeError(
             f"outcome must be one finite number{unit}; got {told!r}."
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """What was told, in the user's units, and what was told first."""
+
+    reading: Reading
+    told: float
+    first: float
+
+    def __str__(self) -> str:
+        return self.reading.units.number(self.told)
+
+    def between(self, low: float, high: float) -> str:
+        """A range of outcomes of the family, in the user's units.
+
+        With as many digits as tell the ends of a narrow range far from 0 apart.
+        """
+        units, scale = self.reading.units, self.reading.scale
+        away = -scale if units.smaller_is_better else scale
+        ends = sorted(self.first + away * float(x) for x in (low, high))
+        size, width = max(map(abs, ends)), ends[1] - ends[0]
+        digits = 3
+        if 0.0 < width < math.inf:
+            apart = 3 + math.floor(math.log10(max(size / width, 1.0)))
+            whole = math.floor(math.log10(max(size, 1.0))) + 1
+            digits = max(min(apart, 15), min(whole, 6))
+        shown = " to ".join(f"{end:.{digits}g}" for end in ends)
+        return f"{shown} {units.unit}".strip()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,11 +228,7 @@ class AnyUnits:
                 f"the number of settings must be between {self.fewest} and "
                 f"{self.most}; got {number}."
             )
-        if units.matters is None:
-            raise InvalidParameterError(
-                "matters is missing from units; give the smallest difference that "
-                'matters to you, such as Units("%", noise=1.5, matters=1.0).'
-            )
+        assert units.matters is not None
         scale, noise = units.matters, 0.0
         if units.noise is not None:
             self._check_noise(units)
@@ -232,6 +294,14 @@ def read_units(
             "leave units out, or use an explorer for any units, such as best-of-k."
         )
     return known.reading(units, number)
+
+
+def with_words(spec: Any, names: Any, reading: Reading | None) -> Any:
+    """The spec with the user's names, and questions in the user's units."""
+    named = with_names(spec, names)
+    if reading is None:
+        return named
+    return dataclasses.replace(named, question=reading.question)
 
 
 def with_names(spec: Any, names: Any) -> Any:

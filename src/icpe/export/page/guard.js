@@ -247,7 +247,7 @@ class NumberLaw {
     return outcome.map((x, entry) => this.wordOf(x, entry) === this.words);
   }
 
-  expects(seen, spec) {
+  expects(seen, spec, measured = null) {
     let worst = -Infinity, at = 0, range = [0, 0];
     for (let entry = 0; entry < this.entries; entry++) {
       let low = Infinity, high = -Infinity;
@@ -257,6 +257,8 @@ class NumberLaw {
         low = Math.min(low, center - WIDE * deviation);
         high = Math.max(high, center + WIDE * deviation);
       }
+      // What was measured is the first number of an outcome.
+      if (measured !== null && entry === 0) return measured.between(low, high);
       const x = seen.outcome[entry];
       const counts = this.chances(seen, entry)[this.words] >= LEAST_WEIGHT
         && this.wordOf(x, entry) === this.words;
@@ -288,7 +290,7 @@ class Watch {
   }
 
   /** Takes in one more answer; an alarm once raised stays. */
-  add(belief, query, outcome) {
+  add(belief, query, outcome, measured = null) {
     const count = this.counts[query].slice();
     const mean = this.sums[query].map((sum, i) => sum / Math.max(count[i], 1));
     const seen = { belief, query, outcome: Array.from(outcome), count, mean };
@@ -300,18 +302,23 @@ class Watch {
     });
     this.number += 1;
     this.odds = odds.map((row, i) => row.map((x, j) => x + (this.odds ? this.odds[i][j] : 0)));
-    this.alarm = this.alarm || this.judged(seen, found);
+    this.alarm = this.alarm || this.judged(seen, found, measured);
   }
 
-  judged(seen, found) {
-    if (found - Math.log(this.number) > this.limits.one) {
+  judged(seen, found, measured) {
+    const first = this.number <= (this.limits.first || 0);
+    if (found - Math.log(this.number) > (first ? this.limits.first_one : this.limits.one)) {
       const numbers = seen.outcome.map((x) => shown(x, 4)).join(", ");
       const asked = nameOf(this.spec.query_names, seen.query);
-      return `${numbers} came for query ${asked}, where this family expects `
-        + `${this.law.expects(seen, this.spec)}; are the units and the order of answers right?`;
+      const expected = this.law.expects(seen, this.spec, measured);
+      const strange = measured === null
+        ? `${numbers} came for query ${asked}, where this family expects ${expected}`
+        : `${measured.words} came for ${asked}, where ${expected} were expected`;
+      return `${strange}; are the units and the order of answers right?`;
     }
     const all = this.odds.flat();
-    if (logSumExp(all) - Math.log(all.length) > this.limits.together) {
+    const most = first ? this.limits.first_together : this.limits.together;
+    if (logSumExp(all) - Math.log(all.length) > most) {
       const best = this.odds.map((row) => Math.max(...row));
       const better = this.law.others[best.indexOf(Math.max(...best))];
       return `${this.number} answers together ${better}; are the units, the noise and the `

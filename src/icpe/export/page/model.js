@@ -65,6 +65,9 @@ class Model {
     const best = rows.reduce((a, b) => (b.lower_bound > a.lower_bound
       || (b.lower_bound === a.lower_bound && b.accuracy > a.accuracy) ? b : a));
     if (best.accuracy + error_prob >= 1) return "measure it on more episodes by icpe calibrate";
+    if (this.spec.ask_once && best.max_queries === this.spec.num_queries) {
+      return "other questions are needed, since all of them can be asked already";
+    }
     if (best.quantiles[2] >= best.max_queries) {
       const often = best.quantiles[0] >= best.max_queries ? "half of all episodes or more"
         : "one episode in a hundred or more";

@@ -29,11 +29,11 @@ function labelsOf(spec, query) {
   return words[query].map((word, code) => [word, [code]]);
 }
 
-function checkQuery(query, spec, allowed) {
+function checkQuery(query, spec, allowed, most = spec.num_queries) {
   const names = spec.query_names;
   if (!Number.isInteger(query) || query < 0 || query >= spec.num_queries) {
-    const wanted = `a whole number from 0 to ${spec.num_queries - 1}`
-      + (names.length ? `, or a name: ${listed(names)}` : "");
+    const wanted = `a whole number from 0 to ${most - 1}`
+      + (names.length ? `, or a name: ${listed(names.slice(0, most))}` : "");
     throw new Error(`query must be ${wanted}; got ${written(query)}.`);
   }
   if (!allowed[query]) {
@@ -73,6 +73,28 @@ function readOutcome(told, spec, query) {
 
 const MISSING = -1e30;
 
+/** A number as people type it, NaN if it is none or may be two; then also why. */
+function typedNumber(value) {
+  if (typeof value !== "string") return [Number(value), ""];
+  let plain = value.trim().replace("\u2212", "-");
+  const thousands = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(plain);
+  const decimal = /^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?$/.test(plain);
+  if (decimal && thousands) {
+    return [NaN, `, and ${plain} may be ${plain.replaceAll(",", ".")} or ${plain.replaceAll(",", "")}`];
+  }
+  if (decimal) plain = plain.replaceAll(".", "").replace(",", ".");
+  return [Number(thousands ? plain.replaceAll(",", "") : plain), ""];
+}
+
+/** What was typed, less its unit before or behind it; short units with their capitals. */
+function withoutUnit(value, unit) {
+  if (typeof value !== "string" || !unit) return value;
+  const text = value.trim(), folds = unit.length > 2;
+  const [seen, wanted] = folds ? [text.toLowerCase(), unit.toLowerCase()] : [text, unit];
+  if (seen.endsWith(wanted)) return text.slice(0, text.length - unit.length);
+  return seen.startsWith(wanted) ? text.slice(unit.length) : text;
+}
+
 /** The outcome of values of the features of a query, in their order; empty: not known. */
 function readCells(cells, query, values) {
   const numbers = cells.groups[query].map((feature, i) => {
@@ -80,13 +102,25 @@ function readCells(cells, query, values) {
     if (value === null || value === "") return MISSING;
     const levels = cells.levels[feature];
     if (levels.length) return 1 + levels.indexOf(value);
-    if (!(Math.abs(Number(value)) < -MISSING)) {
-      throw new Error(`${cells.features[feature]} must be a number, or empty if it is not known; `
-        + `got ${written(value)}.`);
+    const unit = (cells.units || [])[feature] || "";
+    const [number, why] = typedNumber(withoutUnit(value, unit));
+    if (!(Math.abs(number) < -MISSING)) {
+      const what = unit ? `a number in ${unit}` : "a number";
+      throw new Error(`${cells.features[feature]} must be ${what}, or empty if it is not known; `
+        + `got ${written(value)}${why}.`);
     }
-    return Number(value);
+    return number;
   });
   return [...numbers, ...new Array(cells.size - numbers.length).fill(0)];
+}
+
+/** Why no case of the table is like that; null where one may be. */
+function whyStrange(cells, query, outcome) {
+  const feature = cells.groups[query].find(
+    (it, i) => (cells.always_known || []).includes(it) && outcome[i] <= MISSING / 2,
+  );
+  if (feature === undefined) return null;
+  return `${cells.features[feature]} was not known, as it is in every row of the table`;
 }
 
 /** An outcome of a query as it would be answered. */
@@ -94,7 +128,9 @@ function wordedCells(cells, query, outcome) {
   const members = cells.groups[query];
   const words = members.map((feature, i) => {
     const level = cells.levels[feature][Math.round(outcome[i]) - 1];
-    return outcome[i] <= MISSING / 2 ? "not known" : level || shown(outcome[i]);
+    if (outcome[i] <= MISSING / 2) return "not known";
+    const unit = (cells.units || [])[feature];
+    return level || `${shown(outcome[i])}${unit ? ` ${unit}` : ""}`;
   });
   if (members.length === 1) return words[0];
   return members.map((feature, i) => `${cells.features[feature]} ${words[i]}`).join(", ");
@@ -127,7 +163,7 @@ class Reading {
     }
     if (units.matters === null) {
       throw new Error("matters is missing from units; give the smallest difference that matters "
-        + 'to you, such as Units("%", noise=1.5, matters=1.0).');
+        + "to you, in your unit.");
     }
     Object.assign(this, { units, number, grid: known.grid, scale: units.matters });
     let noise = 0;
@@ -145,6 +181,28 @@ class Reading {
     throw new Error(`noise must be at most ${shown(known.most_noise)} times matters; got noise `
       + `${shown(noise)} and matters ${shown(matters)}: tell the mean of ${repeats} repeats as one `
       + `answer, whose noise is ${shown(noise / Math.sqrt(repeats), 3)}, or let a larger difference matter.`);
+  }
+
+  get question() {
+    return `Try {query}: what is the outcome${this.units.unit ? `, in ${this.units.unit}` : ""}?`;
+  }
+
+  /** What was told, for sentences about it: itself, and ranges of outcomes of the family. */
+  measured(told, first) {
+    const { unit, smaller_is_better: smaller } = this.units;
+    const between = (low, high) => {
+      const away = smaller ? -this.scale : this.scale;
+      const ends = [low, high].map((x) => first + away * x).sort((a, b) => a - b);
+      const size = Math.max(...ends.map(Math.abs)), width = ends[1] - ends[0];
+      let digits = 3;
+      if (width > 0 && width < Infinity) {
+        const apart = 3 + Math.floor(Math.log10(Math.max(size / width, 1)));
+        const whole = Math.floor(Math.log10(Math.max(size, 1))) + 1;
+        digits = Math.max(Math.min(apart, 15), Math.min(whole, 6));
+      }
+      return `${ends.map((end) => shown(end, digits)).join(" to ")} ${unit}`.trim();
+    };
+    return { words: `${shown(told, 10)} ${unit}`.trim(), between };
   }
 
   /** The family's outcome of what was told, beside what was told first. */

@@ -17,13 +17,14 @@ class Session {
     this.model = model;
     this.spec = names === null ? model.spec : withNames(model.spec, names);
     this.reading = units === null ? null : new Reading(model.document.units, units, names.length);
+    if (this.reading) this.spec = { ...this.spec, question: this.reading.question };
     this.request = { error_prob: null, budget: null, ...asked };
     this.point = model.serve(request);
     this.stopsOnAlarm = request.on_alarm === "stop";
     this.history = [];
     this.lost = null;
     const guard = model.document.guard;
-    this.watch = guard === null ? null : new Watch(guard, model.spec);
+    this.watch = guard === null ? null : new Watch(guard, this.spec);
   }
 
   async begin(firstOutcome = null) {
@@ -48,17 +49,23 @@ class Session {
     if (this.stopped) {
       throw new Error(`The session has stopped, because ${this.sentence}; start a new session.`);
     }
-    checkQuery(query, this.spec, this.allowed);
-    let given = told;
-    if (this.reading) given = this.reading.outcome(told, this.history.length ? this.history[0].told : null);
+    checkQuery(query, this.spec, this.allowed, this.reading ? this.reading.number : undefined);
+    let given = told, measured = null;
+    if (this.reading) {
+      const first = this.history.length ? this.history[0].told : null;
+      given = this.reading.outcome(told, first);
+      measured = this.reading.measured(told, first === null ? told : first);
+    }
     const outcome = readOutcome(given, this.spec, query);
     const asked = query === this.next;
     const turn = await this.step(this.state, query, outcome, this.history.length + 1);
-    if (this.watch !== null) this.watch.add(this.belief, query, outcome);
+    if (this.watch !== null) this.watch.add(this.belief, query, outcome, measured);
     if (!asked && !this.lost) {
       this.lost = `query ${nameOf(this.spec.query_names, query)} was answered where `
         + `${nameOf(this.spec.query_names, this.next)} had been asked for`;
     }
+    const cells = this.model.document.cells;
+    if (cells && !this.lost) this.lost = whyStrange(cells, query, outcome);
     if (terminated && this.spec.may_end === false && !this.lost) {
       this.lost = "the task was said to have ended, which tasks of this family never do";
     }

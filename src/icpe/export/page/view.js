@@ -190,8 +190,7 @@ class Page {
     } else {
       const name = nameOf(spec.query_names, session.query);
       element("question").textContent = this.isPicture ? `Show the patch at ${name}.`
-        : session.reading ? `Try ${name}: what is the outcome${this.inUnit}?`
-          : spec.question.replaceAll("{query}", name);
+        : spec.question.replaceAll("{query}", name);
       element("note").textContent = this.isPicture
         ? "Click the framed patch, or press Enter. Any other patch is taken as well, but was not asked for."
         : "";
@@ -204,11 +203,6 @@ class Page {
     this.showHistory();
     this.showTrust();
     this.focus();
-  }
-
-  get inUnit() {
-    const { unit } = this.session.reading.units;
-    return unit ? ` in ${unit}` : "";
   }
 
   focus() {
@@ -234,13 +228,15 @@ class Page {
     const inputs = cells.groups[query].map((feature, i) => {
       const levels = cells.levels[feature], id = `outcome-${i}`;
       const input = levels.length ? make("select", "", { id })
-        : make("input", "", { id, type: "number", step: "any", inputmode: "decimal" });
+        : make("input", "", { id, type: "text", inputmode: "decimal", autocomplete: "off" });
       if (levels.length) {
         input.append(make("option", "not known", { value: "" }),
           ...levels.map((level) => make("option", level, { value: level })));
       }
       const box = make("div"), hint = levels.length ? "" : "; empty if not known";
-      box.append(make("label", `${cells.features[feature]}${hint}`, { for: id }), input);
+      const unit = (cells.units || [])[feature];
+      const name = `${cells.features[feature]}${unit ? ` in ${unit}` : ""}`;
+      box.append(make("label", `${name}${hint}`, { for: id }), input);
       form.append(box);
       return input;
     });
@@ -364,7 +360,7 @@ class Page {
         ["Error probability", `at most ${shown(certificate.error_prob)}`],
         ["Confidence", shown(certificate.confidence)],
         ["Accuracy shown", `at least ${certificate.lower_bound.toFixed(4)}`],
-        ["Simulated problems", certificate.episodes.toLocaleString("en")],
+        [certificate.test === "held-out" ? "Held-out rows" : "Simulated problems", certificate.episodes.toLocaleString("en")],
         ["Queries on average", shown(certificate.mean_queries, 3)],
       ]) facts.append(make("dt", name), make("dd", value));
       box.append(facts);
