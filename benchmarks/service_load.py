@@ -3,9 +3,10 @@
     python benchmarks/service_load.py [--seconds 30] [--out docs/data/service.json]
 
 One command does everything on one machine: it starts `icpe serve` with two workers on
-SQLite, lets 200 sessions at once ask and tell (two requests a pair, one connection
-each), then opens 10,000 sessions with some answers each and measures the memory of all
-processes of the service. The load generator runs on the same cores.
+SQLite and lets 200 sessions at once ask and tell, two requests a pair, one connection
+each: first 300 pairs per second in all, each at its appointed time, and then as fast as
+they can. At last it opens 10,000 sessions with some answers each and measures the
+memory of all processes of the service. The load generator runs on the same cores.
 `python benchmarks/performance_tables.py` makes the table in docs/performance.md.
 """
 
@@ -39,6 +40,10 @@ class Connection:
             "127.0.0.1", self._port
         )
 
+    def close(self) -> None:
+        """Hangs up."""
+        self._writer.close()
+
     async def call(self, path: str, values: dict) -> tuple[int, dict]:
         """Status and JSON of a POST."""
         body = json.dumps(values).encode()
@@ -54,38 +59,80 @@ class Connection:
         return int(head[9:12]), json.loads(text)
 
 
-async def one_person(connection: Connection, end: list[float], times: list, rng):
-    """Sessions one after the other; each pair's ask and tell are timed."""
-    while time.monotonic() < end[0]:
-        means = [rng.uniform(0, 1) for _ in range(4)]
+class Person:
+    """One session after the other, each pair of ask and tell being timed.
+
+    Args:
+        connection: its own.
+        number: seeds the answers, and tells the moments of all people apart.
+        start: when the first pair is due.
+        every: seconds from one pair to the next; 0 for as soon as possible.
+    """
+
+    def __init__(self, connection: Connection, number: int, start: float, every: float):
+        self._connection, self._rng = connection, random.Random(number)
+        self._start, self._every = start, every
+        self.times: list[tuple[float, float, float]] = []
+        """When each pair was due, and the seconds until each of its two answers."""
+
+    async def work(self, end: float) -> None:
+        """Until a moment."""
+        due, view = self._start, await self._begin()
+        while time.monotonic() < end:
+            if view["stopped"]:
+                view = await self._begin()
+            if self._every:
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+            else:
+                due = time.monotonic()
+            view = await self._pair(view, due)
+            due += self._every
+
+    async def _begin(self) -> dict:
+        self._means = [self._rng.uniform(0, 1) for _ in range(4)]
         asked = {"model": MODEL, "error_prob": 0.1}
-        status, view = await connection.call("/v1/sessions", asked)
+        status, view = await self._connection.call("/v1/sessions", asked)
         assert status == 201, view
-        path = f"/v1/sessions/{view['id']}"
-        while not view["stopped"] and time.monotonic() < end[0]:
-            begun = time.monotonic()
-            status, view = await connection.call(f"{path}/ask", {})
-            assert status == 200, view
-            between = time.monotonic()
-            query = view["open"][0]["query"]
-            told = {"query": query, "outcome": rng.gauss(means[query], 0.5)}
-            told["token"] = str(rng.random())
-            status, view = await connection.call(f"{path}/tell", told)
-            assert status == 200, view
-            now = time.monotonic()
-            times.append((begun, between - begun, now - between))
+        return view
+
+    async def _pair(self, view: dict, due: float) -> dict:
+        """Late requests count from when they were due."""
+        path, rng = f"/v1/sessions/{view['id']}", self._rng
+        status, view = await self._connection.call(f"{path}/ask", {})
+        assert status == 200, view
+        between = time.monotonic()
+        query = view["open"][0]["query"]
+        told = {"query": query, "outcome": rng.gauss(self._means[query], 0.5)}
+        told["token"] = str(rng.random())
+        status, view = await self._connection.call(f"{path}/tell", told)
+        assert status == 200, view
+        self.times.append((due, between - due, time.monotonic() - between))
+        return view
 
 
 async def load(
-    port: int, service: int, people: int, warm_up: float, seconds: float
+    port: int, service: int, people: int, rate: float, warm_up: float, seconds: float
 ) -> dict:
-    """Pairs per second, quantiles of the latency, and what they cost of a core."""
+    """Pairs per second, quantiles of the latency, and what they cost of a core.
+
+    Args:
+        port: of the service.
+        service: its process.
+        people: how many sessions there are at once.
+        rate: pairs per second of all of them; 0 for as many as possible.
+        warm_up: seconds that are not counted.
+        seconds: that are.
+    """
     connections = [Connection(port) for _ in range(people)]
     for connection in connections:
         await connection.open()
-    times: list[tuple[float, float, float]] = []
-    start = time.monotonic() + warm_up
-    end = [start + seconds]
+    begun = time.monotonic()
+    start = begun + warm_up
+    every = people / rate if rate else 0.0
+    crowd = [
+        Person(it, i, begun + every * i / people, every)
+        for i, it in enumerate(connections)
+    ]
     spent: list[float] = []
 
     async def watch() -> None:
@@ -93,17 +140,15 @@ async def load(
             await asyncio.sleep(moment - time.monotonic())
             spent.extend((cpu_seconds(service), time.process_time()))
 
-    await asyncio.gather(
-        watch(),
-        *(
-            one_person(it, end, times, random.Random(i))
-            for i, it in enumerate(connections)
-        ),
-    )
+    await asyncio.gather(watch(), *(it.work(start + seconds) for it in crowd))
+    for connection in connections:
+        connection.close()
+    times = [it for person in crowd for it in person.times]
     counted = [it for it in times if start <= it[0] < start + seconds]
     requests = sorted([t for _, a, b in counted for t in (a, b)])
     return {
         "sessions_at_once": people,
+        "rate": rate,
         "seconds": seconds,
         "pairs": len(counted),
         "pairs_per_second": len(counted) / seconds,
@@ -161,7 +206,7 @@ def free_port() -> int:
 
 def wait_until_ready(port: int) -> None:
     """Until the service answers."""
-    for _ in range(600):
+    for _ in range(1500):
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5).close()
             return
@@ -176,6 +221,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--warm-up", type=float, default=15.0)
     parser.add_argument("--people", type=int, default=200)
+    parser.add_argument("--pairs-per-second", type=float, default=300.0)
     parser.add_argument("--open-sessions", type=int, default=10_000)
     parser.add_argument("--answers", type=int, default=3)
     parser.add_argument("--storage", help="another URL than a new SQLite file")
@@ -193,10 +239,14 @@ def main() -> None:
         )
         try:
             wait_until_ready(port)
-            record = asyncio.run(
-                load(port, server.pid, args.people, args.warm_up, args.seconds)
-            )
-            print(json.dumps(record))
+            record = {}
+            for name, rate in (("paced", args.pairs_per_second), ("unpaced", 0.0)):
+                record[name] = asyncio.run(
+                    load(
+                        port, server.pid, args.people, rate, args.warm_up, args.seconds
+                    )
+                )
+                print(json.dumps(record), flush=True)
             if args.open_sessions:
                 took = asyncio.run(open_many(port, args.open_sessions, args.answers))
                 record["open_sessions"] = args.open_sessions

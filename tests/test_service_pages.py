@@ -63,7 +63,7 @@ def test_the_session_by_curl_runs(tmp_path):
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     words = ("serve", "--storage", "sqlite:///sessions.db", "--port", str(port))
     server = subprocess.Popen(
-        [sys.executable, "-m", "icpe", *words, "--quiet"], cwd=tmp_path
+        [sys.executable, "-m", "icpe", *words, "--quiet", "--no-warm"], cwd=tmp_path
     )
     try:
         wait_for(f"http://127.0.0.1:{port}/readyz", server)

@@ -11,8 +11,10 @@ from icpe.cli.main import main
 from icpe.core.errors import InvalidParameterError
 from icpe.deploy import open_session
 from icpe.deploy.memory import MemoryStorage
-from icpe.deploy.report import answers_csv, read_report, report_problems
+from icpe.deploy.report import read_report, report_problems
 from icpe.deploy.report_html import report_page
+from icpe.families import BinarySearch, CaseTable
+from support.exports import ruled
 from support.service_models import small_bandit
 
 
@@ -127,9 +129,28 @@ def test_the_page_shows_answer_and_reasons_and_escapes_what_people_wrote(report)
     assert "Not certified" in page and "http" not in page.replace("http-equiv", "")
 
 
-def test_the_table_has_every_event(session):
-    rows = list(csv.reader(io.StringIO(answers_csv(session._rules, session.events))))
-    assert rows[0][-1] == "reward" and len(rows) == len(session.events) + 1
-    told = [row for row in rows if row[2] == "told"]
-    assert [row[3] for row in told].count("no") == 1
-    assert float(told[0][-1]) == pytest.approx(0.3)
+def test_the_table_has_one_row_for_each_answer(session):
+    head, *rows = csv.reader(io.StringIO(session.answers_csv()))
+    assert head[-1] == "reward" and {len(row) for row in rows} == {len(head)}
+    assert len(rows) == sum(event.kind == "told" for event in session.events)
+    told = [dict(zip(head, row, strict=True)) for row in rows]
+    assert [it["answer"] for it in told] == [str(i + 1) for i in range(len(rows))]
+    assert [it["counts"] for it in told].count("no") == 1
+    assert [it["reward"] for it in told[:2]] == ["0.3", "-0.2"]
+
+
+@pytest.mark.parametrize(
+    ("family", "told", "column", "shown"),
+    [
+        (CaseTable(), (37.5, None), "outcome", ["37.5", "not known"]),
+        (BinarySearch(size=8), ("higher", -1.0), "outcome", ["higher", "lower"]),
+    ],
+    ids=["table", "words"],
+)
+def test_the_table_has_words_where_people_answer_in_words(family, told, column, shown):
+    explorer = ruled(family, "information-gain")
+    session = open_session(explorer, storage=MemoryStorage(), id="w", budget=2)
+    for query, answer in enumerate(told):
+        session.tell(query, answer)
+    rows = list(csv.DictReader(io.StringIO(session.answers_csv())))
+    assert [row[column] for row in rows] == shown

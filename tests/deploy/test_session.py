@@ -25,6 +25,7 @@ from icpe.families import BinarySearch, GaussianBandit, Patches
 from icpe.nets.transformer import TransformerConfig
 from icpe.play.rollout import rollout_chunks
 from support.certificates import unearned_certificate
+from support.diagnosis import diagnosis
 from support.explorers import FirstAllowed
 from support.random_weights import random_weights
 from support.toy_tasks import Corridor, Hint, Lockers, TwoBits
@@ -46,6 +47,18 @@ def untrained(family):
 @pytest.fixture
 def lockers():
     return untrained(Lockers())
+
+
+def test_a_session_adds_up_what_queries_cost():
+    family = diagnosis()
+    session = Session(make_explorer("information-gain", family), family, budget=3)
+    assert session.cost == 0.0
+    for query in (0, 5, 1):
+        session.tell(query, 0.0)
+    assert session.cost == 1.0 + 3.0 + 1.0
+    search = Session(EXACT, SEARCH, budget=2)
+    search.tell(3, 1.0)
+    assert search.cost == 1.0
 
 
 def answer(query, number):

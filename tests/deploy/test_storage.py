@@ -1,17 +1,24 @@
 """Storages keep their contract, and say in one sentence what is wrong with them."""
 
 import sqlite3
+import threading
 import time
 
 import pytest
 import sqlalchemy as sa
 
-from icpe.core.errors import ConflictError, InvalidParameterError, StorageError
+from icpe.core.errors import (
+    ConflictError,
+    InvalidParameterError,
+    MissingExtraError,
+    StorageError,
+)
+from icpe.deploy import sql
 from icpe.deploy.events import Event, Kind, Status
 from icpe.deploy.memory import MemoryStorage
 from icpe.deploy.sql import SqlStorage
 from icpe.deploy.sql_schema import STEPS, VERSION
-from icpe.deploy.storage import check_session_id, open_storage
+from icpe.deploy.storage import check_serve_extra, check_session_id, open_storage
 from icpe.testing import check_storage
 from support.postgres import find_binaries, running_server
 
@@ -36,6 +43,32 @@ def test_a_storage_in_sqlite_keeps_the_contract(tmp_path):
     check_storage(open_again)
     for storage in opened:
         storage.close()
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    folder = tmp_path / "nowhere"
+    with pytest.raises(StorageError) as caught:
+        open_storage(f"sqlite:///{folder}/trial.db")
+    assert f"there is no folder {folder}; make it" in str(caught.value)
+    assert f"sqlite:///{folder}/trial.db" in str(caught.value)
+
+
+@pytest.mark.parametrize("package", ["uvicorn", "prometheus_client"])
+def test_a_missing_package_names_its_extra_for_clones_as_well(monkeypatch, package):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError) as caught:
+        check_serve_extra(package, "icpe serve")
+    assert str(caught.value) == (
+        f"icpe serve needs {package}, of the extra serve; install it with pip install "
+        '"icpe[serve]", or in a clone of icpe with pip install ".[serve]".'
+    )
+
+
+def test_a_package_that_lacks_a_part_is_missing(monkeypatch, tmp_path):
+    (tmp_path / "half_there.py").write_text("import nothing_of_that_name")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(MissingExtraError, match="icpe serve needs half_there, of the"):
+        check_serve_extra("half_there", "icpe serve")
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +137,31 @@ def test_every_commit_is_flushed_to_the_disk(tmp_path):
     storage.close()
 
 
+def test_whoever_wants_to_write_waits_for_its_turn_and_not_forever(
+    tmp_path, monkeypatch
+):
+    storage = SqlStorage(f"sqlite:///{tmp_path}/trial.db")
+    other = sqlite3.connect(
+        tmp_path / "trial.db", isolation_level=None, check_same_thread=False
+    )
+    other.execute("BEGIN IMMEDIATE")
+    leaving = threading.Timer(0.3, other.rollback)
+    leaving.start()
+    begun = time.monotonic()
+    storage.append("a", [event(0, kind=Kind.CREATED)])
+    assert 0.2 < time.monotonic() - begun < 10
+    leaving.join()
+    other.execute("BEGIN IMMEDIATE")
+    monkeypatch.setattr(sql, "_BUSY_SECONDS", 0.2)
+    with pytest.raises(StorageError, match="database is locked; fix that"):
+        storage.append("a", [event(1)])
+    other.rollback()
+    storage.append("a", [event(1)])
+    assert len(storage.read("a")) == 2
+    other.close()
+    storage.close()
+
+
 def test_tables_of_an_older_version_are_brought_up_to_date(tmp_path):
     url = f"sqlite:///{tmp_path}/old.db"
     engine = sa.create_engine(url)
@@ -152,10 +210,8 @@ def test_what_is_no_storage_is_refused(place):
 def test_a_file_that_is_no_database_is_one_sentence(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("not a database, but long enough to be read as one " * 20)
-    with pytest.raises(StorageError, match="not a database"):
+    with pytest.raises(StorageError, match=f"in sqlite:///{path} .* not a database"):
         open_storage(f"sqlite:///{path}")
-    with pytest.raises(StorageError, match="unable to open"):
-        open_storage(f"sqlite:///{tmp_path}/missing/trial.db")
 
 
 def test_a_password_is_not_repeated(tmp_path):

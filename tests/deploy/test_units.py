@@ -1,6 +1,11 @@
 """Sessions in the user's own units, with the user's own names."""
 
+import csv
+import dataclasses
+import datetime
+import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -12,7 +17,10 @@ from icpe.core.errors import (
     UnsupportedError,
 )
 from icpe.core.request import Request
-from icpe.deploy import Session
+from icpe.deploy import Session, open_session
+from icpe.deploy.memory import MemoryStorage
+from icpe.deploy.report import read_report, report_problems, session_report
+from icpe.deploy.report_html import report_page
 from icpe.deploy.setup import Setup
 from icpe.families import BestOfK, BinarySearch
 from icpe.workflow import make_rule
@@ -49,6 +57,14 @@ def test_the_posterior_has_one_entry_for_each_setting(explorer):
     assert belief.shape == (len(NAMES),) != (FAMILY.most_settings,)
     assert belief.sum() == pytest.approx(1.0, abs=1e-6)
     assert belief.argmax() == session.recommendation
+
+
+@pytest.mark.parametrize("unit, ending", [("ms", ", in ms?"), ("", "?")])
+def test_questions_are_about_what_is_told(explorer, unit, ending):
+    units = icpe.Units(unit, noise=12, matters=10)
+    request = Request(error_prob=0.1)
+    setup = Setup.of(explorer, FAMILY, request, units=units, names=["as it is", "new"])
+    assert setup.words.question == "Try {query}: what is the outcome" + ending
 
 
 def test_four_yields_around_72_per_cent(explorer):
@@ -149,6 +165,83 @@ def test_a_durable_session_is_reopened_in_the_same_units(explorer):
     assert again.first_outcome.tolist() == [0.0, 3.0, 0.0]
 
 
+def test_only_the_users_names_are_offered(explorer):
+    units = icpe.Units("%", noise=1.5, matters=1.0)
+    session = Session(explorer, FAMILY, error_prob=0.1, units=units, names=NAMES)
+    sentence = "from 0 to 3, or a name: 60 °C, 70 °C, 80 °C, 90 °C; got 'warm'"
+    with pytest.raises(InvalidOutcomeError, match=sentence):
+        session.tell("warm", 71.0)
+    with pytest.raises(InvalidOutcomeError, match=sentence):
+        session.skip("warm")
+
+
+MS = icpe.Units("ms", noise=12, matters=8, smaller_is_better=True)
+VARIANTS = ["as it is", "index", "cache", "batching"]
+
+
+@pytest.fixture(scope="module")
+def reported():
+    """Three answers, the last of which cannot be."""
+    asked = {"error_prob": 0.1, "units": MS, "names": VARIANTS}
+    explorer = icpe.zoo.load("best-of-k")
+    session = open_session(explorer, storage=MemoryStorage(), id="times", **asked)
+    for told in (212.5, 198, 1e9):
+        session.tell(session.ask(1)[0], told)
+    return session
+
+
+def test_the_alarm_speaks_in_the_users_units_and_names(reported):
+    said = reported.alarm
+    pattern = (
+        r"1000000000 ms came for cache, where ([\d.]+) to ([\d.]+) ms were expected; .*"
+    )
+    found = re.fullmatch(pattern, said)
+    assert found is not None, said
+    low, high = map(float, found.groups())
+    assert 50 < low < 212.5 < high < 400
+    assert reported.certificate_lost == said
+
+
+def test_the_report_says_what_the_numbers_mean(reported):
+    report = json.loads(json.dumps(reported.report()))
+    assert report["units"] == dataclasses.asdict(MS)
+    assert report["hypotheses"] == VARIANTS
+    assert [len(it["posterior"]) for it in report["steps"]] == [4] * 4
+    page = report_page(report)
+    words = "in ms, smaller is better, noise 12 ms, a difference of 8 ms matters"
+    assert words in page and "<td>212.5 ms</td>" in page and "setting 5" not in page
+    assert report_problems(read_report(report), reported._rules) == []
+
+
+def test_reports_from_before_are_still_checked(reported):
+    """They have a probability for every setting of the family, and other words."""
+    again = session_report("times", reported._rules, reported.events, whole=True)
+    report = json.loads(json.dumps(again))
+    for name in ("units", "digest"):
+        del report[name]
+    reason = "-1e+08, 0, 0 came for query setting 3"
+    report["result"] |= {"alarm": reason, "certificate_lost": reason}
+    [alarmed] = [it for it in report["events"] if it["kind"] == "alarmed"]
+    alarmed["body"]["reason"] = reason
+    assert len(report["steps"][0]["posterior"]) == 16
+    assert report_problems(report, reported._rules) == []
+    report["steps"][2]["posterior"][0] += 1e-6
+    assert report_problems(report, reported._rules) != []
+
+
+def test_answers_are_tabled_as_they_were_told(reported):
+    rows = list(csv.reader(io.StringIO(reported.answers_csv())))
+    head, *answers = rows
+    assert {len(row) for row in rows} == {len(head)}
+    assert ",".join(head) == "answer,time,query,name,asked,counts,outcome (ms)"
+    assert [row[-1] for row in answers] == ["212.5", "198.0", "1000000000.0"]
+    assert [row[3] for row in answers] == VARIANTS[:3]
+    times = [datetime.datetime.fromisoformat(row[1]) for row in answers]
+    assert all(it.utcoffset() == datetime.timedelta(0) for it in times)
+    told = [it.time for it in reported.events if it.kind == "told"]
+    assert [it.timestamp() for it in times] == pytest.approx(told, abs=1e-3)
+
+
 def test_bad_input_changes_nothing(explorer):
     units = icpe.Units("%", noise=1.5, matters=1.0)
     session = Session(explorer, FAMILY, error_prob=0.1, units=units, names=NAMES)
@@ -179,4 +272,4 @@ def test_families_with_units_of_their_own_refuse_others():
     family = BinarySearch(size=4)
     explorer = icpe.make_explorer("uniform", family)
     with pytest.raises(UnsupportedError, match="in its own units alone"):
-        Session(explorer, family, error_prob=0.1, units=icpe.Units("%"))
+        Session(explorer, family, error_prob=0.1, units=icpe.Units("%", matters=1))

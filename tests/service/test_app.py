@@ -175,7 +175,7 @@ BAD_BODIES = {
     "no query": b'{"outcome": 1}',
     "a query that is not there": b'{"query": 99, "outcome": 1, "unasked": true}',
     "a negative query": b'{"query": -1, "outcome": 1}',
-    "a query that is a word": b'{"query": "arm 0", "outcome": 1}',
+    "a query of another name": b'{"query": "arm 7", "outcome": 1}',
     "a query that is a truth value": b'{"query": true, "outcome": 1}',
     "an unknown field": b'{"query": 0, "outcome": 1, "quary": 1}',
     "a token with a null": b'{"query": 0, "outcome": 1, "token": "a\\u0000"}',

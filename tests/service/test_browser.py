@@ -9,7 +9,7 @@ import pytest
 from icpe import make_rule, zoo
 from support.diagnosis import diagnosis
 from support.pictures import digit_picture
-from support.serving import ServedFolder
+from support.running_service import RunningService
 
 pytestmark = pytest.mark.services
 CHROMIUM = Path("/usr/bin/chromium")
@@ -32,7 +32,9 @@ def service(tmp_path_factory):
     shutil.copy(zoo.path("digits"), models)
     rule = make_rule(diagnosis(), "information-gain", calibration_episodes=512)
     rule.save(models / "diagnosis.safetensors")
-    served = ServedFolder(models, tmp_path_factory.mktemp("served"))
+    folder = tmp_path_factory.mktemp("served")
+    storage = f"sqlite:///{folder / 'sessions.db'}"
+    served = RunningService(storage, models, folder / "log.txt", workers=1)
     yield served
     served.kill()
 
@@ -67,7 +69,7 @@ def tab(chromium, service, request):
         "request",
         lambda it: (
             None
-            if it.url.startswith((service.address, "data:", "blob:"))
+            if it.url.startswith((service.url, "data:", "blob:"))
             else troubles.append(it.url)
         ),
     )
@@ -77,7 +79,7 @@ def tab(chromium, service, request):
 
 
 def begin(tab, service, model):
-    tab.goto(f"{service.address}/models/{model}")
+    tab.goto(f"{service.url}/models/{model}")
     tab.click("button.primary.big")
     tab.wait_for_url("**/sessions/*")
 
@@ -93,7 +95,7 @@ def finding_of(question):
 
 
 def test_a_diagnosis_by_keyboard_alone_goes_on_after_a_kill(tab, service):
-    tab.goto(service.address)
+    tab.goto(service.url)
     tab.focus("a.tile[href='/models/diagnosis']")
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/models/diagnosis")
@@ -146,7 +148,7 @@ def test_a_digit_by_clicks_on_patches(tab, service, tmp_path):
 )
 def test_a_narrow_screen_without_scripts(tab, service):
     for path in ("/", "/models/digits", "/models/diagnosis"):
-        tab.goto(service.address + path)
+        tab.goto(service.url + path)
         assert overflow(tab) <= 0
     begin(tab, service, "diagnosis")
     tab.click("#label-0")

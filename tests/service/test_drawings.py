@@ -11,6 +11,7 @@ from icpe.core.board import Board, BoardCell
 from icpe.core.episode import StopReason
 from icpe.core.family import QueryAxis
 from icpe.core.request import Request
+from icpe.deploy.departures import UNDECIDED
 from icpe.families import (
     AdaptiveTest,
     Battleship,
@@ -222,13 +223,31 @@ def test_what_a_certificate_promises_and_when_it_is_lost():
         error_prob=0.1, price=0.01, weights="w", fingerprint="f"
     )
     held = words.assurance(scene(ARMS, [], certificate=certificate))
-    assert held.state == "certified"
+    assert held.state == "certified" and "mind the units" not in held.text
+    alone = words.assurance(scene(ARMS, [], certificate=certificate, guarded=False))
+    assert "mind the units" in alone.text
     assert "At most 10 % of the answers are wrong on average" in held.text
     assert "a single one may be less sure" in held.text
+    assert "tested on simulated problems" in held.text
+    real = unearned_certificate(error_prob=0.1, test="held-out")
+    aside = words.assurance(scene(ARMS, [], certificate=real))
+    assert "tested on rows that nothing had seen" in aside.text
+    assert "Held-out rows" in dict(aside.facts)
     undecided = words.assurance(
-        scene(ARMS, [], certificate=certificate, undecided=True)
+        scene(
+            ARMS,
+            [],
+            certificate=certificate,
+            certificate_lost=UNDECIDED,
+            undecided=True,
+        )
     )
     assert undecided.title == "Undecided" and undecided.state == "lost"
+    assert "sessions that reach it" in undecided.text
+    of_rows = dataclasses.replace(certificate, test="held-out")
+    told = words.assurance(scene(ARMS, [], certificate=of_rows))
+    assert "rows that nothing had seen" in told.text
+    assert "Held-out rows" in dict(told.facts)
     lost = words.assurance(
         scene(ARMS, [], certificate=certificate, certificate_lost="arm 2 was skipped")
     )

@@ -118,7 +118,7 @@ def test_a_finished_session_names_its_answer(page):
     assert "promises no accuracy" in ended
     for suffix, kind, found in (
         ("html", "text/html", name),
-        ("csv", "text/csv", "told"),
+        ("csv", "text/csv", "arm 0,yes,yes,0.4"),
     ):
         report = page.get(f"{path}/report.{suffix}")
         assert report.headers["content-type"].startswith(kind)

@@ -13,12 +13,15 @@ from icpe.artifact import Artifact
 from icpe.artifact.guard import Guard, Limits
 from icpe.artifact.outcome_law import NumberLaw, SymbolLaw
 from icpe.artifact.saved_rule import SavedRule
+from icpe.core.belief import AbstractPredictiveBelief
 from icpe.core.fingerprint import fingerprint
+from icpe.core.likelihood import belief_for
 from icpe.deploy import Session
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.export import export_onnx
 from icpe.nets.evidence import PredictionShape
+from icpe.nets.exact import ExactPredictions
 from icpe.nets.outcome_tables import SymbolTable
 from icpe.nets.predictions import Predictions
 from icpe.nets.transformer import TransformerConfig
@@ -47,6 +50,25 @@ def untrained(family, config: NetConfig = TINY) -> Artifact:
     nets = random_weights(
         lambda key: ExplorerNets(family.spec, config, PriceRange(PRICE, 0.2), key=key)
     )
+    return certified(Artifact(nets=nets, family=family, training={}, provenance={}))
+
+
+def knowing(family) -> Artifact:
+    """Random networks that start from the exact belief of their family."""
+    belief = belief_for(family)
+    assert isinstance(belief, AbstractPredictiveBelief)
+    predictions = ExactPredictions.of(family.spec, belief)
+    config = dataclasses.replace(TINY, predictions=predictions.shape(trust=1.0))
+    nets = random_weights(
+        lambda key: ExplorerNets(
+            family.spec,
+            config,
+            PriceRange(PRICE, 0.2),
+            predictions=predictions,
+            key=key,
+        )
+    )
+    nets = nets.with_predictions(predictions)
     return certified(Artifact(nets=nets, family=family, training={}, provenance={}))
 
 

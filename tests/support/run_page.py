@@ -80,7 +80,7 @@ def _console(block: Block, names: dict[str, Any]) -> None:
 def _serve(block: Block, names: dict[str, Any]) -> None:
     """The service starts, answers, and ends when it is told to."""
     port = free_port()
-    command = f"exec {block.text.strip()} --port {port}"
+    command = f"exec {block.text.strip()} --port {port} --no-warm"
     with Path("server.log").open("w") as log:
         process = subprocess.Popen(
             ["bash", "-c", command], env=_environment(block), stdout=log, stderr=log

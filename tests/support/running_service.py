@@ -1,4 +1,4 @@
-"""A service in processes of its own, which tests may kill."""
+"""A service in processes of its own, which can be killed and started again."""
 
 import contextlib
 import os
@@ -13,24 +13,34 @@ from pathlib import Path
 
 
 class RunningService:
-    """`icpe serve` on a port of its own."""
+    """`icpe serve --open` on a port of its own.
+
+    Args:
+        storage: URL of the storage of sessions.
+        models: the folder of models.
+        log: the file that its output is added to.
+        words: further options.
+        workers: how many processes serve.
+    """
 
     def __init__(self, storage: str, models: Path, log: Path, *words: str, workers=2):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._log = log.open("wb")
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "icpe.cli.main", "serve", "--open", "--quiet"),
-                *("--storage", storage, "--models", str(models), "--rate", "0"),
-                *("--port", str(self.port), "--workers", str(workers), *words),
-            ],
-            stdout=self._log,
-            stderr=self._log,
-        )
+        self._log = log
+        self._command = [
+            *(sys.executable, "-m", "icpe.cli.main", "serve", "--open", "--quiet"),
+            *("--storage", storage, "--models", str(models), "--rate", "0"),
+            *("--port", str(self.port), "--workers", str(workers), *words),
+        ]
+        self.start()
 
-    def wait_until_ready(self, seconds: float = 120.0) -> None:
-        wait_for(f"{self.url}/readyz", self.process, seconds)
+    def start(self) -> None:
+        """Starts it, and waits until it is ready."""
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, start_new_session=True
+            )
+        wait_for(f"{self.url}/readyz", self.process)
 
     def workers(self) -> list[int]:
         """The processes that answer requests."""
@@ -51,6 +61,12 @@ class RunningService:
             return True
         return False
 
+    def kill(self) -> None:
+        """Ends all of its processes without a warning."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
     def stop(self, seconds: float = 60.0) -> int:
         """Asks it to end, and waits."""
         if self.process.poll() is None:
@@ -58,16 +74,10 @@ class RunningService:
         try:
             return self.process.wait(seconds)
         finally:
-            for worker in self.workers():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(worker, signal.SIGKILL)
-            if self.process.poll() is None:
-                self.process.kill()
-                self.process.wait()
-            self._log.close()
+            self.kill()
 
 
-def wait_for(url: str, process: subprocess.Popen, seconds: float = 120.0) -> None:
+def wait_for(url: str, process: subprocess.Popen, seconds: float = 300.0) -> None:
     """Waits until a service that a process runs answers at a URL."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -80,6 +90,7 @@ def wait_for(url: str, process: subprocess.Popen, seconds: float = 120.0) -> Non
 
 
 def free_port() -> int:
+    """A port that nobody uses."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
@@ -89,9 +100,9 @@ def free_port() -> int:
 def running_service(
     storage: str, models: Path, log: Path, *words: str, workers: int = 2
 ) -> Iterator[RunningService]:
+    """A service that is ready, and is asked to end afterwards."""
     service = RunningService(storage, models, log, *words, workers=workers)
     try:
-        service.wait_until_ready()
         yield service
     finally:
         service.stop()

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
+from icpe.core.answers import AbstractAnswers
 from icpe.core.errors import InvalidOutcomeError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
@@ -18,6 +19,10 @@ from icpe.deploy.reading import read_mask
 from icpe.deploy.session_state import Answer, State
 
 UNDONE = "an answer or a skip was undone"
+UNDECIDED = (
+    "it ended without the belief that was asked for, and the certificate is about "
+    "sessions that reach it"
+)
 CLOSED_EARLY = "the session was closed before it had stopped"
 
 
@@ -65,6 +70,15 @@ def ended(spec: TaskSpec, terminated: bool) -> str | None:
     if not terminated or spec.may_end is not False:
         return None
     return "the task was said to have ended, which tasks of this family never do"
+
+
+def strange(
+    answers: AbstractAnswers | None,
+    query: int,
+    outcome: Float[np.ndarray, "outcome"],
+) -> str | None:
+    """An outcome that no task of the family has."""
+    return None if answers is None else answers.why_strange(query, outcome)
 
 
 def mask_after(

@@ -18,8 +18,9 @@ from icpe.artifact.trees import hash_arrays
 from icpe.core.errors import ConflictError, InvalidParameterError, SessionError
 from icpe.core.request import LEAST_CONFIDENCE, Promise, Request
 from icpe.core.units import Units
+from icpe.deploy.answers_csv import answers_csv
 from icpe.deploy.events import Draft, Event, Kind, numbered
-from icpe.deploy.report import answers_csv, session_report
+from icpe.deploy.report import session_report
 from icpe.deploy.report_html import report_page
 from icpe.deploy.session import AbstractSession
 from icpe.deploy.session_rules import SessionRules
@@ -120,7 +121,7 @@ class DurableSession(AbstractSession):
             return session_report(self.id, self._rules, self._events)
 
     def answers_csv(self) -> str:
-        """All events as a table, one row each, with the answers in columns."""
+        """All answers as a table, one row each."""
         with self._turns:
             return answers_csv(self._rules, self._events)
 

@@ -1,12 +1,12 @@
 """Calls that may be repeated: a token says which of them are the same."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from icpe.core.errors import ConflictError, InvalidParameterError
+from icpe.core.errors import ConflictError, IcpeError, InvalidParameterError
 from icpe.deploy.events import Event, Kind
 
 LONGEST_TOKEN = 200
@@ -30,8 +30,14 @@ class Repeatable:
                 f"got {token!r}."
             )
 
-    def was_done(self, events: Sequence[Event]) -> bool:
+    def was_done(
+        self, events: Sequence[Event], read: Callable[[int, Any], np.ndarray]
+    ) -> bool:
         """Whether these events have it already.
+
+        Args:
+            events: all of the session.
+            read: the outcome that an answer to a query stands for.
 
         Raises:
             ConflictError: its token came with something else.
@@ -41,7 +47,7 @@ class Repeatable:
         for event in events:
             if event.token != self.token:
                 continue
-            if event.kind is self.kind and self._agrees(event.body):
+            if event.kind is self.kind and self._agrees(event.body, read):
                 return True
             raise ConflictError(
                 f"token {self.token!r} was used before, for event {event.number} "
@@ -50,7 +56,9 @@ class Repeatable:
             )
         return False
 
-    def _agrees(self, body: dict[str, Any]) -> bool:
+    def _agrees(
+        self, body: dict[str, Any], read: Callable[[int, Any], np.ndarray]
+    ) -> bool:
         given = self.content
         query = given.get("query")
         named = query is None or isinstance(query, str)
@@ -63,7 +71,6 @@ class Repeatable:
                 np.array_equal(np.reshape(given["outcome"], -1), [body["told"]])
             )
         try:
-            outcome = np.asarray(given["outcome"], np.float32).reshape(-1)
-        except (TypeError, ValueError):
+            return read(body["query"], given["outcome"]).tolist() == body["outcome"]
+        except IcpeError:
             return False
-        return outcome.tolist() == body["outcome"]

@@ -5,8 +5,6 @@ and see whether every question, belief and stop comes out the same, bit for bit.
 """
 
 import copy
-import csv
-import io
 import itertools
 import json
 from collections.abc import Sequence
@@ -19,16 +17,24 @@ from icpe.deploy.session_rules import SessionRules
 from icpe.deploy.session_state import Change, State, complete
 
 FORMAT, VERSION = "icpe session report", 1
-_LATER = ("hypotheses",)
+_LATER = ("hypotheses", "nothing_known", "units")
 """What the first reports of this version do not have."""
 
 
 def session_report(
-    session: str, rules: SessionRules, events: Sequence[Event]
+    session: str, rules: SessionRules, events: Sequence[Event], *, whole: bool = False
 ) -> dict[str, Any]:
-    """The report of a session with these events, as JSON-compatible values."""
+    """The report of a session with these events, as JSON-compatible values.
+
+    Args:
+        session: its id.
+        rules: of the session.
+        events: of the session, first to last.
+        whole: with hypotheses that the user's problem does not have, as in reports
+            that do not have the user's units.
+    """
     created = events[0].body
-    steps, state = _steps(rules, events)
+    steps, state = _steps(rules, events, whole)
     report = {
         "format": FORMAT,
         "version": VERSION,
@@ -40,9 +46,11 @@ def session_report(
         "versions": created.get("versions"),
         "begun": events[0].time,
         "ended": events[-1].time,
-        "hypotheses": _names(rules),
+        "units": created.get("units"),
+        "hypotheses": _names(rules, whole),
         "steps": steps,
         "result": _result(rules, state),
+        "nothing_known": rules.nothing_known(state),
         "events": [event.to_dict() for event in events],
     }
     return {**report, "digest": digest(report)}
@@ -56,11 +64,15 @@ def report_problems(report: Any, rules: SessionRules) -> list[str]:
         rules: made from the report's first event and the artifact.
     """
     events = [Event.from_dict(it) for it in report["events"]]
-    problems = _event_problems(rules, events)
+    earlier = "units" not in report
+    problems = _event_problems(rules, events, earlier)
     if problems:
         return problems
-    again = session_report(report["session"], rules, events)
+    again = session_report(report["session"], rules, events, whole=earlier)
     again = json.loads(json.dumps(again, allow_nan=False))
+    if earlier and again["result"]["alarm"] and report["result"].get("alarm"):
+        for name in ("alarm", "certificate_lost"):
+            again["result"][name] = report["result"].get(name)
     return [
         f"{name} is not what comes out when the session is gone through again"
         for name in again
@@ -100,52 +112,13 @@ def read_report(values: Any) -> dict[str, Any]:
     return copy.deepcopy(values)
 
 
-def answers_csv(rules: SessionRules, events: Sequence[Event]) -> str:
-    """All events as a table, one row each, with the answers in columns."""
-    spec = rules.setup.family.spec
-    names = spec.outcome_names or tuple(
-        "outcome" if spec.outcome_size == 1 else f"outcome {i}"
-        for i in range(spec.outcome_size)
-    )
-    counts = {event.number for event in effective(events)}
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(
-        ["number", "time", "kind", "counts", "query", "name", "told", *names]
-    )
-    for event in events:
-        body = event.body
-        queries = body.get("queries", [body["query"]] if "query" in body else [])
-        called = " ".join(_safe(rules.setup.words.query_name(it)) for it in queries)
-        outcome = body.get("outcome", []) if event.kind is Kind.TOLD else []
-        told = body.get("told") if event.kind is Kind.TOLD else None
-        writer.writerow(
-            [
-                event.number,
-                event.time,
-                str(event.kind),
-                "yes" if event.number in counts else "no",
-                " ".join(map(str, queries)),
-                called,
-                "" if told is None else told,
-                *outcome,
-            ]
-        )
-    return text.getvalue()
-
-
-def _safe(word: str) -> str:
-    """A word that no spreadsheet takes for a formula."""
-    return f"'{word}" if word[:1] in ("=", "+", "-", "@", "\t", "\r") else word
-
-
 def _steps(
-    rules: SessionRules, events: Sequence[Event]
+    rules: SessionRules, events: Sequence[Event], whole: bool
 ) -> tuple[list[dict[str, Any]], State]:
     """Each answer that counts, with the belief after it."""
     live, kept = rules.live, effective(events)
     state = complete(rules.rebuild(kept[:1]), live)
-    steps = [{"event": 0, **_belief(state)}]
+    steps = [{"event": 0, **_belief(rules, state, whole)}]
     asked: dict[int, float] = {}
     words = rules.setup.words
     for i, event in enumerate(kept[1:], 1):
@@ -165,7 +138,7 @@ def _steps(
                     "asked": answer.asked,
                     "asked_at": asked.get(answer.query),
                     "told_at": event.time,
-                    **_belief(state),
+                    **_belief(rules, state, whole),
                 }
             )
     return steps, complete(rules.rebuild(events), live)
@@ -174,17 +147,22 @@ def _steps(
 _FOLLOWING = (Kind.ALARMED, Kind.STOPPED)
 
 
-def _belief(state: State) -> dict[str, Any]:
+def _belief(rules: SessionRules, state: State, whole: bool) -> dict[str, Any]:
     posterior = state.posterior
+    if not whole:
+        posterior = rules.setup.shown_belief(posterior)
     return {
         "posterior": None if posterior is None else posterior.tolist(),
         "recommendation": state.recommendation,
     }
 
 
-def _names(rules: SessionRules) -> list[str]:
-    spec = rules.setup.words
-    return [spec.hypothesis_name(i) for i in range(spec.num_hypotheses)]
+def _names(rules: SessionRules, whole: bool) -> list[str]:
+    spec, reading = rules.setup.words, rules.setup.reading
+    number = spec.num_hypotheses
+    if reading is not None and not whole:
+        number = reading.number_of_things
+    return [spec.hypothesis_name(i) for i in range(number)]
 
 
 def _result(rules: SessionRules, state: State) -> dict[str, Any]:
@@ -201,14 +179,19 @@ def _result(rules: SessionRules, state: State) -> dict[str, Any]:
     }
 
 
-def _event_problems(rules: SessionRules, events: Sequence[Event]) -> list[str]:
-    """Where the rules make other events of what was told."""
+def _event_problems(
+    rules: SessionRules, events: Sequence[Event], earlier: bool
+) -> list[str]:
+    """Where the rules make other events of what was told.
+
+    An earlier icpe said in other words why there was an alarm.
+    """
     live = rules.live
     change = complete(rules.begin(), live)
     i = 1
     while True:
         for draft in change.drafts:
-            if i >= len(events) or not _same(draft, events[i]):
+            if i >= len(events) or not _same(draft, events[i], earlier):
                 recorded = events[i].kind if i < len(events) else "missing"
                 return [
                     f"event {i} is {recorded} in the report, and something else comes "
@@ -249,8 +232,9 @@ def _nothing(state: State):
     return Change((), state)
 
 
-def _same(draft: Draft, event: Event) -> bool:
-    return draft.kind is event.kind and draft.body == event.body
+def _same(draft: Draft, event: Event, earlier: bool) -> bool:
+    reworded = earlier and draft.kind is Kind.ALARMED
+    return draft.kind is event.kind and (reworded or draft.body == event.body)
 
 
 def _shown(body: dict[str, Any]) -> str:

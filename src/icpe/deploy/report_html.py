@@ -5,6 +5,9 @@ import html
 from collections.abc import Sequence
 from typing import Any
 
+from icpe.core.request import Request
+from icpe.core.units import Units
+
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
@@ -15,6 +18,7 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .bar { background: #4a7ebb; display: inline-block; height: .7em; }
 """
 _MOST_SHOWN = 5
+_NOTHING_KNOWN = "No answer was known: this is a guess, by how common each answer is. "
 
 
 def report_page(report: dict[str, Any]) -> str:
@@ -34,14 +38,14 @@ def report_page(report: dict[str, Any]) -> str:
 <body>
 <h1>{headline}</h1>
 <p>{_capital(result["stop_sentence"])}, after {result["num_queries"]} answers.
-{_assurance(report)}</p>
+{_NOTHING_KNOWN if report.get("nothing_known") else ""}{_assurance(report)}</p>
 <table>
 {_row("Session", report["session"])}
 {_row("Model", report["model"] or "not named")}
 {_row("Hash of the artifact", report["artifact"])}
 {_row("Family", report["family"])}
 {_row("Request", _given(report["request"]))}
-{_row("Served at", _given(report["operating_point"]))}
+{_units(report)}{_row("Served at", _given(report["operating_point"]))}
 {_row("Begun", _moment(report["begun"]))}
 {_row("Last event", _moment(report["ended"]))}
 {_row("Versions", _given(report["versions"] or {}))}
@@ -72,10 +76,10 @@ JSON, bit for bit.</p>
 def _assurance(report: dict[str, Any]) -> str:
     result, certificate = report["result"], report["certificate"]
     if result["certified"] and result["status"] != "open":
+        promised = Request(**report["request"]).promised or ""
         return (
-            f"Certified: wrong with probability at most {certificate['error_prob']:g} "
-            f"over the tasks of the family, with confidence "
-            f"{certificate['confidence']:g}."
+            f"Certified with confidence {certificate['confidence']:g}: "
+            f"{_text(promised)}."
         )
     if result["certified"]:
         return "The certificate holds so far."
@@ -84,11 +88,18 @@ def _assurance(report: dict[str, Any]) -> str:
     return "Not certified: no certificate covers the request."
 
 
+def _units(report: dict[str, Any]) -> str:
+    """What the user's numbers mean, where these are not the family's."""
+    given = report.get("units")
+    return "" if given is None else _row("Answers", Units(**given).sentence) + "\n"
+
+
 def _steps(report: dict[str, Any]) -> str:
     names = report.get("hypotheses") or ()
+    unit = (report.get("units") or {}).get("unit", "")
     rows = []
     for i, step in enumerate(report["steps"]):
-        answer = "" if i == 0 else _text(_outcome(step))
+        answer = "" if i == 0 else _text(_outcome(step, unit))
         rows.append(
             f'<tr><td class="number">{i}</td><td>{_moment(step.get("asked_at"))}</td>'
             f"<td>{_text(step.get('name', 'before any'))}</td><td>{answer}</td>"
@@ -98,9 +109,9 @@ def _steps(report: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
-def _outcome(step: dict[str, Any]) -> str:
+def _outcome(step: dict[str, Any], unit: str) -> str:
     if step["told"] is not None:
-        return f"{step['told']:g}"
+        return f"{step['told']:.10g} {unit}".strip()
     shown = [f"{x:g}" for x in step["outcome"][:8]]
     more = len(step["outcome"]) - 8
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

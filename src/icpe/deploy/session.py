@@ -211,6 +211,11 @@ class AbstractSession:
         return self._state.history
 
     @property
+    def cost(self) -> float:
+        """What the answers so far have cost; 1 each, where the family has no costs."""
+        return self._state.cost(self._rules.setup.family.spec)
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """Everything that happened, first to last."""
         return self._events
@@ -239,6 +244,11 @@ class AbstractSession:
         return self._state.alarm
 
     @property
+    def guarded(self) -> bool:
+        """Whether anything checks that answers look like the family's."""
+        return self._rules.setup.guard is not None
+
+    @property
     def promised(self) -> str | None:
         """What the request promises of the answer, in words; None if nothing is.
 
@@ -253,10 +263,15 @@ class AbstractSession:
         That is possible where the request promises a belief, and the queries came to
         an end before. What the certificate says is about the other sessions.
         """
-        belief = self._state.posterior
-        if not self.stopped or belief is None:
-            return False
-        return not bool(self._rules.setup.player.is_decided(belief))
+        return self._rules.undecided(self._state)
+
+    @property
+    def nothing_known(self) -> bool:
+        """Whether there were answers, and each said that the value is not known.
+
+        The recommendation is then hardly more than a guess.
+        """
+        return self._rules.nothing_known(self._state)
 
     @property
     def operating_point(self) -> OperatingPoint:
@@ -275,7 +290,7 @@ class AbstractSession:
         repeatable: Repeatable = Repeatable(),  # noqa: B008, an immutable value
     ) -> None:
         """Follows a rule, keeps its events, and makes its state the present one."""
-        if repeatable.was_done(self._events):
+        if repeatable.was_done(self._events, self._rules.read):
             return
         change = complete(rule(self._state), self._rules.live)
         if change.drafts:

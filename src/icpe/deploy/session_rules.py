@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
 from icpe.artifact.certificate import Certificate
 from icpe.core.episode import STOP, StopReason
@@ -40,21 +40,35 @@ class SessionRules:
 
     def certificate(self, state: State) -> Certificate | None:
         """The certificate that still covers the session."""
-        held = state.lost is None and state.alarm is None
+        held = self.certificate_lost(state) is None
         return self.setup.player.certificate if held else None
 
     def certificate_lost(self, state: State) -> str | None:
         """Why the certificate of the request no longer holds, if there was one."""
         if self.setup.player.certificate is None:
             return None
-        return state.lost or state.alarm
+        undecided = departures.UNDECIDED if self.undecided(state) else None
+        return state.lost or state.alarm or undecided
+
+    def undecided(self, state: State) -> bool:
+        """Whether it stopped without the belief that was asked for, if one was."""
+        if not state.stopped or state.posterior is None:
+            return False
+        return not bool(self.setup.player.is_decided(state.posterior))
+
+    def nothing_known(self, state: State) -> bool:
+        """Whether there were answers, and each said that the value is not known."""
+        answers = self._answers
+        if answers is None or not state.history:
+            return False
+        return all(answers.is_unknown(it.query, it.outcome) for it in state.history)
 
     def begin(self) -> Steps[Change]:
         """The state before the first query."""
         setup = self.setup
         mask, lost = self._mask_after((), setup.query_mask)
         turn: Turn = yield lambda live: live.begin(setup.first_outcome, mask)
-        watch = None if setup.guard is None else setup.guard.start(self._spec)
+        watch = None if setup.guard is None else setup.guard.start(self._words)
         state = State(**seen(turn), mask=mask, watch=watch, lost=lost)
         return self._stopping((), state, reason_of(turn))
 
@@ -85,16 +99,16 @@ class SessionRules:
         if reading is not None:
             first = state.history[0].told if state.history else None
             told = reading.number(outcome)
-            outcome = reading.outcome(told, first)
-        elif self._answers is not None:
-            outcome = self._answers.read(number, outcome)
-        read = read_outcome(outcome, self._words, number)
+            read = read_outcome(reading.outcome(told, first), self._words, number)
+        else:
+            read = self.read(number, outcome)
         answer = Answer(number, read, asked, told)
         history = (*state.history, answer)
         mask, lost = self._mask_after(history, query_mask)
         watch = state.watch
         if watch is not None and state.posterior is not None:
-            watch = watch.after(state.posterior, number, read)
+            measured = reading and reading.measured(history)
+            watch = watch.after(state.posterior, number, read, measured)
         allowed = self._less_skipped(mask, state.skipped)
         turn: Turn = yield Advance(state.turn, number, read, allowed, bool(terminated))
         reasons = (
@@ -102,6 +116,7 @@ class SessionRules:
             departures.not_asked(self._words, state, answer),
             departures.out_of_order(self._words, state, answer),
             lost,
+            departures.strange(self._answers, number, read),
             departures.ended(self._spec, terminated),
         )
         still_open = list(state.open_queries) if asked and not terminated else []
@@ -129,6 +144,20 @@ class SessionRules:
             drafts = (Draft(Kind.ASKED, {"queries": [number]}), *drafts)
         return self._stopping(drafts, after, reason_of(turn), state)
 
+    def read(self, query: int, answer: Any) -> Float[np.ndarray, "outcome"]:
+        """The outcome that an answer stands for, where units are the family's.
+
+        Raises:
+            InvalidOutcomeError: it stands for none.
+        """
+        if self._answers is not None:
+            answer = self._answers.read(query, answer)
+        return read_outcome(answer, self._words, query)
+
+    def number(self, query: Any) -> int:
+        """The query that a number or a name is about, allowed now or not."""
+        return self._number(query, np.ones(self._spec.num_queries, bool))
+
     def skip(self, state: State, query: Any = None) -> Steps[Change]:
         """Withdraws a question for good, so that another is asked in its place."""
         self._check_open(state)
@@ -140,11 +169,11 @@ class SessionRules:
             )
         number = candidates[0]
         if query is not None:
-            number = self._number(query, np.ones_like(state.mask))
+            number, name = self.number(query), self._words.query_name
             if number not in candidates:
-                names = ", ".join(map(str, candidates))
+                names = ", ".join(map(name, candidates))
                 raise SessionError(
-                    f"query {number} is not open and cannot be skipped; open is "
+                    f"query {name(number)} is not open and cannot be skipped; open is "
                     f"{names}."
                 )
         skipped = state.skipped | {number}
@@ -274,7 +303,7 @@ class SessionRules:
         number = self._number(query, allowed)
         asked = number in state.open_queries
         if state.stopped and not asked:
-            names = ", ".join(map(str, state.open_queries))
+            names = ", ".join(map(self._words.query_name, state.open_queries))
             raise SessionError(
                 f"The session has stopped, because {state.stop_reason.sentence}; only "
                 f"answers to its open queries are still taken: {names}."
@@ -288,7 +317,9 @@ class SessionRules:
 
     def _number(self, query: Any, allowed: Bool[np.ndarray, "queries"]) -> int:
         """The query that a number or a name is about."""
-        return read_query(query, self._words, allowed)
+        reading = self.setup.reading
+        most = reading and reading.number_of_things
+        return read_query(query, self._words, allowed, most)
 
     def _mask_after(
         self, history: tuple[Answer, ...], given: Any

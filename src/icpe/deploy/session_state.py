@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 
 from icpe.artifact.guard import Watch
 from icpe.core.episode import StopReason
+from icpe.core.spec import TaskSpec
 from icpe.deploy.events import Draft, Status
 from icpe.play.live import LiveEpisode, Turn
 
@@ -101,6 +102,11 @@ class State:
         if self.closed:
             return Status.CLOSED
         return Status.STOPPED if self.stopped else Status.OPEN
+
+    def cost(self, spec: TaskSpec) -> float:
+        """What the answers have cost."""
+        costs = spec.costs or (1.0,) * spec.num_queries
+        return float(sum(costs[it.query] for it in self.history))
 
     @property
     def alarm(self) -> str | None:

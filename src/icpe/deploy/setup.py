@@ -25,7 +25,7 @@ from icpe.core.family import AbstractTaskFamily, same_family
 from icpe.core.request import OperatingPoint, Regime, Request
 from icpe.core.simulate import reveals_something
 from icpe.core.spec import TaskSpec
-from icpe.core.units import Reading, Units, with_names
+from icpe.core.units import Reading, Units, with_names, with_words
 from icpe.deploy.reading import read_first_outcome, read_mask, read_units
 from icpe.play.live import LiveEpisode
 
@@ -116,8 +116,13 @@ class Setup:
 
     @ft.cached_property
     def words(self) -> TaskSpec:
-        """The family's spec with the user's names."""
-        return with_names(self.family.spec, self.names)
+        """The family's spec with the user's names, and questions in their units."""
+        return with_words(self.family.spec, self.names, self.reading)
+
+    @property
+    def units(self) -> dict[str, Any] | None:
+        """The user's units as JSON-compatible values."""
+        return self.reading and dataclasses.asdict(self.reading.units)
 
     def shown_belief(
         self, posterior: Float[np.ndarray, "hypotheses"] | None
@@ -150,7 +155,7 @@ class Setup:
             "query_mask": None if mask is None else mask.tolist(),
             "seed": self.seed,
             "on_alarm": self.on_alarm,
-            "units": self.reading and dataclasses.asdict(self.reading.units),
+            "units": self.units,
             "number_of_things": self.reading and self.reading.number_of_things,
             "names": self.names and list(self.names),
         }
@@ -215,6 +220,12 @@ def _first_outcome(
 ) -> Float[np.ndarray, "outcome"]:
     spec = family.spec
     if given is None and reveals_something(family):
+        if family.any_units() is not None:
+            raise InvalidOutcomeError(
+                "names and units are missing: this family compares settings in your "
+                "own units; give a name for each setting, and units with the noise and "
+                "the difference that matters."
+            )
         names = ", ".join(spec.outcome_names) or f"{spec.outcome_size} numbers"
         raise InvalidOutcomeError(
             "first_outcome is missing: this family reveals something before the "

@@ -6,8 +6,11 @@ the disk before the transaction ends.
 
 import contextlib
 import json
+import sqlite3
+import time
 import weakref
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -32,6 +35,7 @@ from icpe.deploy.storage import (
 )
 
 _BUSY_SECONDS = 20
+_TRY_SECONDS = 0.001
 _DRIVERS = {
     "sqlite": "sqlite",
     "postgresql": "postgresql+psycopg",
@@ -71,7 +75,8 @@ class SqlStorage(AbstractStorage):
             for table in (SESSIONS, EVENTS, TOKENS)
         }
         self._finalizer = weakref.finalize(self, engine.dispose)
-        with _explained():
+        # Named here alone: what goes wrong later is told to clients of a service.
+        with _explained(f" in {engine.url.render_as_string()}"):
             migrate(engine)
 
     def append(self, session: str, events: Sequence[Event]) -> None:
@@ -269,6 +274,12 @@ def _engine(url: str) -> sa.Engine:
             "storage sqlite:// needs a file, as in sqlite:///trial.db; for sessions "
             "that are forgotten use memory://."
         )
+    folder = Path(parsed.database).parent
+    if not parsed.database.startswith("file:") and not folder.is_dir():
+        raise StorageError(
+            f"storage {url} cannot be opened: there is no folder {folder}; make it, or "
+            "name another file."
+        )
     engine = sa.create_engine(
         parsed, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}
     )
@@ -290,20 +301,40 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    """Takes the right to write at once, since asking for it later may be refused."""
-    if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    """Takes the right to write at once, since asking for it later may be refused.
+
+    SQLite itself would wait longer and longer between its tries, and a process whose
+    neighbor writes much would hardly ever get its turn.
+    """
+    if connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
+        return
+    raw = connection.connection.driver_connection
+    assert raw is not None
+    end = time.monotonic() + _BUSY_SECONDS
+    raw.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                raw.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > end:
+                    raise
+            time.sleep(_TRY_SECONDS)
+    finally:
+        raw.execute(f"PRAGMA busy_timeout={int(_BUSY_SECONDS * 1000)}")
 
 
 @contextlib.contextmanager
-def _explained() -> Iterator[None]:
+def _explained(where: str = "") -> Iterator[None]:
     """Turns what goes wrong in a database into one sentence."""
     try:
         yield
-    except (exc.DBAPIError, exc.TimeoutError) as error:
+    except (exc.DBAPIError, exc.TimeoutError, sqlite3.Error) as error:
         cause = getattr(error, "orig", None) or error
         problem = " ".join(str(cause).split()).rstrip(".")
         raise StorageError(
-            f"The storage of sessions cannot be used now: {problem}; fix that and "
-            "try again."
+            f"The storage of sessions{where} cannot be used now: {problem}; fix that "
+            "and try again."
         ) from error

@@ -13,6 +13,7 @@
 
 import abc
 import dataclasses
+import importlib
 import importlib.util
 import re
 from collections.abc import Sequence
@@ -20,11 +21,13 @@ from collections.abc import Sequence
 from icpe.core.errors import (
     ConflictError,
     InvalidParameterError,
-    MissingExtraError,
     UnknownNameError,
+    missing_extra,
 )
 from icpe.deploy.events import Event, Status
 
+_IMPORTED_LATER = ("prometheus_client",)
+"""Packages that read the environment when they are imported."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -184,12 +187,19 @@ def open_storage(place: "str | AbstractStorage") -> AbstractStorage:
 
 
 def check_serve_extra(package: str, purpose: str) -> None:
-    """Raises one sentence unless a package of the extra `serve` is installed."""
-    if importlib.util.find_spec(package) is None:
-        raise MissingExtraError(
-            f"{purpose} needs {package}, which is not installed; "
-            'pip install "icpe[serve]" installs it.'
-        )
+    """Raises one sentence unless a package of the extra `serve` is installed.
+
+    It is imported, since a part of a package may be missing, unless its import is for
+    later.
+    """
+    try:
+        found = importlib.util.find_spec(package) is not None
+        if found and package not in _IMPORTED_LATER:
+            importlib.import_module(package)
+    except ImportError:
+        found = False
+    if not found:
+        raise missing_extra(f"{purpose} needs {package}", "serve")
 
 
 def check_session_id(session: object) -> str:

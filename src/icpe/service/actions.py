@@ -50,7 +50,7 @@ def telling(
     def rule(entry: Entry) -> Steps[Change]:
         answer = told(entry)
         if not unasked:
-            _check_open(entry, answer.query)
+            _check_open(entry, entry.rules.number(answer.query))
         change = yield from entry.rules.tell(entry.state, *answer)
         if not then_ask:
             return change
@@ -60,7 +60,7 @@ def telling(
     return Action(rule, repeatable)
 
 
-def skipping(query: int | None, token: str | None) -> Action:
+def skipping(query: int | str | None, token: str | None) -> Action:
     """Withdraws an open question for good, the oldest if none is named."""
     return Action(
         lambda entry: entry.rules.skip(entry.state, query),
@@ -89,8 +89,9 @@ def _check_open(entry: Entry, query: int) -> None:
         return  # which the rules complain about
     expected = state.open_queries or (state.query,)
     if query not in expected:
-        names = ", ".join(map(str, expected))
+        name = entry.rules.setup.words.query_name
+        names = ", ".join(map(name, expected))
         raise SessionError(
-            f"query {query} is not open, so this answer may be one that was told "
+            f"query {name(query)} is not open, so this answer may be one that was told "
             f"before; open is {names}. To tell it all the same, say unasked."
         )

@@ -25,6 +25,7 @@ from icpe.service.page.timeline import Timelines
 from icpe.service.refusals import status_of
 from icpe.service.sessions import Sessions
 from icpe.service.settings import Settings
+from icpe.service.warming import Warming
 from icpe.service.writer import Writer
 
 
@@ -38,14 +39,20 @@ class Service:
     sessions: Sessions
     access: Access
     metrics: Metrics
+    warming: Warming | None
 
 
-def create_app(settings: Settings, storage: AbstractStorage | None = None) -> FastAPI:
+def create_app(
+    settings: Settings,
+    storage: AbstractStorage | None = None,
+    warming: Warming | None = None,
+) -> FastAPI:
     """The app of one worker.
 
     Args:
         settings: how it runs.
         storage: where sessions are; opened by the settings if None.
+        warming: models that are being compiled, if somebody does that.
     """
     metrics = Metrics()
 
@@ -57,7 +64,9 @@ def create_app(settings: Settings, storage: AbstractStorage | None = None) -> Fa
         models = Models(settings.models_folder)
         sessions = Sessions(place, models, batcher, writer, settings.cache_bytes)
         access = Access(place, settings.open, settings.rate)
-        app.state.service = Service(settings, place, models, sessions, access, metrics)
+        app.state.service = Service(
+            settings, place, models, sessions, access, metrics, warming
+        )
         app.state.timelines = Timelines(sessions)
         yield
         batcher.close()
@@ -100,8 +109,7 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 async def _malformed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     body = body_model(request.scope.get("route"))
-    said = "; ".join(sentence(it, body) for it in error.errors()[:3])
-    return _problem(422, f"{said}.")
+    return _problem(422, sentence(error.errors(), body))
 
 
 async def _stopped(request: Request, error: Exception) -> JSONResponse:

@@ -170,7 +170,7 @@ class RemoteSession:
 
     def tell(
         self,
-        query: int,
+        query: int | str,
         outcome: Any,
         terminated: bool = False,
         query_mask: Any = None,
@@ -192,7 +192,7 @@ class RemoteSession:
             unasked=unasked,
         )
 
-    def skip(self, query: int | None = None, *, token: str | None = None) -> None:
+    def skip(self, query: int | str | None = None, *, token: str | None = None) -> None:
         """Withdraws an open question for good; ask for another."""
         self._post("skip", query=query, token=token or _new_token())
 
@@ -241,6 +241,11 @@ class RemoteSession:
     def posterior(self) -> list[float] | None:
         """Probability of each hypothesis now."""
         return self.view["posterior"]
+
+    @property
+    def cost(self) -> float:
+        """What the answers so far have cost."""
+        return self.view["cost"]
 
     @property
     def certified(self) -> bool:

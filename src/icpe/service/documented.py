@@ -14,7 +14,7 @@ _MEANINGS = {
     413: "The request is too large.",
     422: "A value is missing or impossible.",
     429: "These are too many requests.",
-    503: "The storage cannot be used now.",
+    503: "The service cannot do this now; its storage may be away.",
     504: "This took too long.",
 }
 _ALWAYS = (400, 401, 403, 408, 413, 422, 429, 503, 504)

@@ -84,26 +84,14 @@ async def next_query(request: Request, given: schemas.GivenHistory) -> Any:
 
 def goal_of(given: schemas.Goal) -> Goal:
     """The request that was asked for."""
-    return Goal(
-        given.error_prob,
-        given.budget,
-        given.price,
-        given.max_queries,
-        given.confidence,
-        given.promise,
-    )
+    return Goal(**{name: getattr(given, name) for name in schemas.Goal.model_fields})
 
 
 def start_of(given: schemas.Start) -> dict[str, Any]:
     """What a setup is made of beside model and request."""
-    return {
-        "first_outcome": given.first_outcome,
-        "query_mask": given.query_mask,
-        "seed": given.seed,
-        "on_alarm": given.on_alarm,
-        "units": None if given.units is None else Units(**given.units.model_dump()),
-        "names": given.names,
-    }
+    own = schemas.Start.model_fields.keys() - schemas.Goal.model_fields - {"model"}
+    units = None if given.units is None else Units(**given.units.model_dump())
+    return {name: getattr(given, name) for name in own} | {"units": units}
 
 
 def finite(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import os
 import threading
 from pathlib import Path
@@ -35,6 +36,31 @@ class Model:
     artifact: Artifact
     hash: str
     players: dict[Request, Player] = dataclasses.field(default_factory=dict)
+
+    @property
+    def certified_error_probs(self) -> list[float]:
+        """The error probabilities that certificates are about, the smallest first."""
+        found = {
+            it["error_prob"]
+            for it in self.artifact.certificates
+            if it.get("certified") and it.get("error_prob") is not None
+        }
+        return sorted(found)
+
+    @property
+    def smallest_error_prob(self) -> float | None:
+        """The smallest that the operating table serves, None if it serves none."""
+        table = self.artifact.table
+        if table is None or not table.priced():
+            return None
+        return table.smallest_error_prob()
+
+    @property
+    def usual_error_prob(self) -> float:
+        """What is offered: the best certified one, else 0.05 or what can be served."""
+        if self.certified_error_probs:
+            return self.certified_error_probs[0]
+        return max(0.05, math.ceil(100 * (self.smallest_error_prob or 0.0)) / 100)
 
     def setup(self, request: Request, **given: Any) -> Setup:
         """The setup of a new session; who serves a request is looked up once."""

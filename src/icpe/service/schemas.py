@@ -7,7 +7,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from icpe.core.request import LEAST_CONFIDENCE
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Outcome = Number | Annotated[list[Number], Field(max_length=100_000)]
+Numbers = Number | Annotated[list[Number], Field(max_length=100_000)]
+Word = Annotated[str, Field(max_length=1000)]
+_Value = Number | Word | None
+Outcome = Annotated[
+    _Value
+    | Annotated[list[_Value], Field(max_length=100_000)]
+    | Annotated[dict[Word, _Value], Field(max_length=10_000)],
+    Field(
+        description="One number, or as many as the family's outcomes have; one of the "
+        "family's words where it has some. About a table: a value of the feature, null "
+        "if it is not known, or the values of several features, in order or by name."
+    ),
+]
 Mask = Annotated[list[bool], Field(max_length=100_000)]
 ClientToken = Annotated[
     str,
@@ -26,7 +38,10 @@ Seen = Annotated[
         "have been added since, the answer is 409.",
     ),
 ]
-Query = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Query = Annotated[
+    Annotated[int, Field(ge=0, le=2**31 - 1)] | Annotated[str, Field(max_length=100)],
+    Field(description="Number or name of a query."),
+]
 
 
 class _Given(BaseModel):
@@ -57,7 +72,7 @@ class Start(Goal):
     """A model and a request, with what the task revealed before any query."""
 
     model: Annotated[str, Field(max_length=200)]
-    first_outcome: Outcome | None = None
+    first_outcome: Numbers | None = None
     query_mask: Mask | None = None
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
     on_alarm: Literal["go on", "stop"] = "go on"
@@ -188,6 +203,7 @@ class Standing(BaseModel):
     posterior: list[float] | None
     stop_statistic: Decision | None
     num_queries: int
+    units: dict[str, Any] | None
     cost: float
     certified: bool
     confidence: float | None

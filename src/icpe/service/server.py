@@ -1,5 +1,6 @@
 """Runs the app: worker processes behind one socket, watched and stopped with care."""
 
+import functools as ft
 import os
 import shutil
 import tempfile
@@ -37,12 +38,17 @@ def run_server(settings: Settings, host: str, port: int, workers: int) -> None:
     import uvicorn
 
     from icpe.service.app import create_app
+    from icpe.service.sharing import TAKEN_AT_ONCE, SharingServer
     from icpe.service.slow_clients import PatientProtocol
+    from icpe.service.warming import Warming, warm_models
     from icpe.service.workers import Workers, listening
+
+    warming = Warming()
 
     def work() -> None:
         options: dict[str, Any] = {
             "http": PatientProtocol,
+            "backlog": TAKEN_AT_ONCE,
             "ws": "none",
             "lifespan": "on",
             "access_log": False,
@@ -52,14 +58,20 @@ def run_server(settings: Settings, host: str, port: int, workers: int) -> None:
             "timeout_keep_alive": 30,
             "timeout_graceful_shutdown": _GRACEFUL_SECONDS,
         }
-        config = uvicorn.Config(create_app(settings), **options)
-        server = uvicorn.Server(config)
+        config = uvicorn.Config(create_app(settings, warming=warming), **options)
+        server = SharingServer(config)
         server.run(sockets=[door])
         if not server.started:
             raise SystemExit(1)
 
     try:
         with listening(host, port) as door, signals.handed_over():
-            Workers(workers, work, _GRACEFUL_SECONDS + 5).run()
+            beside = None
+            if settings.warm:
+                beside = ft.partial(warm_models, settings.models_folder, warming)
+            else:
+                warming.end()
+            patience = _GRACEFUL_SECONDS + 5
+            Workers(workers, work, patience, beside, warming.end).run()
     finally:
         shutil.rmtree(metrics, ignore_errors=True)

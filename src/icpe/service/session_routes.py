@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
+from icpe.deploy.answers_csv import answers_csv
 from icpe.deploy.events import Kind, Status
 from icpe.deploy.repeats import Repeatable
-from icpe.deploy.report import answers_csv, session_report
+from icpe.deploy.report import session_report
 from icpe.deploy.report_html import report_page
 from icpe.service import actions, schemas
 from icpe.service.access import require

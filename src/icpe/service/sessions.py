@@ -153,7 +153,7 @@ class Sessions:
             for _ in range(_TRIES):
                 if entry is None:
                     entry, fresh = await self._newest(id), True
-                if repeatable.was_done(entry.events):
+                if repeatable.was_done(entry.events, entry.rules.read):
                     return entry
                 try:
                     _check_at(entry, at)

@@ -21,6 +21,7 @@ class Settings:
         cache_bytes: memory of each worker for the states of sessions.
         gather_seconds: how long a call of a model waits for others to join it.
         log: whether every request is logged.
+        warm: whether models are compiled before the service says that it is ready.
     """
 
     storage: str
@@ -34,6 +35,7 @@ class Settings:
     cache_bytes: int = 128 * 2**20
     gather_seconds: float = 0.001
     log: bool = True
+    warm: bool = True
 
     @property
     def models_folder(self) -> Path:

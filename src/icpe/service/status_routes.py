@@ -2,7 +2,7 @@
 
 import os
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 
 from icpe.core.errors import StorageError
 from icpe.service.access import require
@@ -20,11 +20,19 @@ async def healthz() -> Health:
 
 @router.get("/readyz", responses=answers())
 async def readyz(request: Request) -> Health:
-    """Storage and models can be used."""
+    """Storage and models can be used, and models are compiled."""
     service = request.app.state.service
     await service.sessions.blocking(service.storage.check)
     if not os.access(service.settings.models_folder, os.R_OK):
         raise StorageError("The folder of models cannot be read.")
+    if service.warming is not None and not service.warming.ended:
+        done, total = service.warming.progress
+        raise HTTPException(
+            503,
+            f"{done} of {total} models have been compiled; sessions can begin, and "
+            "will be quick when all have.",
+            {"Retry-After": "1"},
+        )
     return Health(status="ok")
 
 

@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+from icpe.artifact.document import certified_error_probs
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.spec import TaskSpec
 from icpe.deploy.session_rules import SessionRules
 from icpe.deploy.session_state import State
@@ -47,7 +49,8 @@ def state_view(rules: SessionRules, state: State) -> dict[str, Any]:
         "posterior": None if posterior is None else posterior.tolist(),
         **_values(state),
         "num_queries": len(state.history),
-        "cost": _cost(spec, state),
+        "units": rules.setup.units,
+        "cost": state.cost(spec),
         "certified": certificate is not None,
         "confidence": None if certificate is None else certificate.confidence,
         "certificate_lost": rules.certificate_lost(state),
@@ -83,13 +86,7 @@ def summary_view(summary: Summary) -> dict[str, Any]:
 
 def model_summary(name: str, card: dict[str, Any]) -> dict[str, Any]:
     """A model in a list, from what its file says."""
-    certified = [
-        it["error_prob"]
-        for it in card["certificates"]
-        if it.get("certified")
-        and it.get("error_prob") is not None
-        and it.get("promise") != "belief"
-    ]
+    certified = certified_error_probs(card)
     return {
         "name": name,
         "family": card["family"]["name"],
@@ -101,11 +98,10 @@ def model_summary(name: str, card: dict[str, Any]) -> dict[str, Any]:
 
 def model_view(model: Model, card: dict[str, Any]) -> dict[str, Any]:
     """A model with its card, its certificates, and the words of its family."""
-    spec = model.artifact.family.spec
     return {
         **model_summary(model.name, card),
         "artifact": model.hash,
-        "spec": spec_view(spec),
+        "spec": spec_view(model.artifact.family),
         "certificates": card["certificates"],
         "operating_table": card["operating_table"],
         "provenance": card["provenance"],
@@ -113,8 +109,9 @@ def model_view(model: Model, card: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def spec_view(spec: TaskSpec) -> dict[str, Any]:
+def spec_view(family: AbstractTaskFamily) -> dict[str, Any]:
     """What a client needs to put questions and to read answers."""
+    spec, answers = family.spec, family.answers()
     return {
         "num_queries": spec.num_queries,
         "num_hypotheses": spec.num_hypotheses,
@@ -129,6 +126,11 @@ def spec_view(spec: TaskSpec) -> dict[str, Any]:
             {"word": word, "outcome": list(value)}
             for word, value in spec.outcome_labels
         ],
+        "answer_parts": answers
+        and [
+            [it._asdict() for it in answers.parts(query)]
+            for query in range(spec.num_queries)
+        ],
         "question": spec.question,
         "outcome_shape": list(spec.outcome_shape),
         "query_grid": list(spec.query_grid),
@@ -136,11 +138,6 @@ def spec_view(spec: TaskSpec) -> dict[str, Any]:
         "ask_once": spec.ask_once,
         "costs": list(spec.costs),
     }
-
-
-def _cost(spec: TaskSpec, state: State) -> float:
-    costs = spec.costs or (1.0,) * spec.num_queries
-    return float(sum(costs[it.query] for it in state.history))
 
 
 def _values(state: State) -> dict[str, Any]:

@@ -6,6 +6,7 @@ device or starts a thread before it forks.
 """
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable
 
 from icpe.core.errors import IcpeError
+from icpe.service.sharing import WAITING
 
 _TICK = 0.1
 _EARLY = 2.0
@@ -30,10 +32,21 @@ class Workers:
         number: how many there are.
         work: what each does, in the process of its own; it ends on SIGTERM.
         patience: seconds that workers get to end by themselves.
+        beside: is done once in a further process, which is not replaced.
+        beside_ended: is called here when that process has ended, however it did.
     """
 
-    def __init__(self, number: int, work: Callable[[], None], patience: float):
+    def __init__(
+        self,
+        number: int,
+        work: Callable[[], None],
+        patience: float,
+        beside: Callable[[], None] | None = None,
+        beside_ended: Callable[[], None] = lambda: None,
+    ):
         self._number, self._work, self._patience = number, work, patience
+        self._beside, self._beside_ended = beside, beside_ended
+        self._beside_pid: int | None = None
         self._begun: dict[int, float] = {}
         self._early = 0
         self._stop = False
@@ -45,16 +58,23 @@ class Workers:
             IcpeError: workers die as soon as they are started.
         """
         before = {it: signal.signal(it, self._asked_to_stop) for it in _ENDING}
+        # What was imported stays, so no worker need ever look through it for garbage,
+        # which would halt all of its requests for a third of a second.
+        gc.collect()
+        gc.freeze()
         try:
+            if self._beside is not None:
+                self._beside_pid = self._start(self._beside)
             while not self._stop and self._early < _MOST_EARLY:
                 while len(self._begun) < self._number:
-                    self._start()
+                    self._begun[self._start(self._work)] = time.monotonic()
                 time.sleep(_TICK)
                 self._bury()
         finally:
             self._end_all()
             for number, handler in before.items():
                 signal.signal(number, handler)
+            gc.unfreeze()
         if self._early >= _MOST_EARLY and not self._stop:
             raise IcpeError(
                 "The workers of the service end as soon as they are started; what "
@@ -64,19 +84,19 @@ class Workers:
     def _asked_to_stop(self, number: int, frame: object) -> None:
         self._stop = True
 
-    def _start(self) -> None:
+    def _start(self, work: Callable[[], None]) -> int:
+        """The number of a new process that does this."""
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         parent, pid = os.getpid(), os.fork()
         if pid:
-            self._begun[pid] = time.monotonic()
-            return
+            return pid
         status = 1
         try:
             for number in _ENDING:
                 signal.signal(number, signal.SIG_DFL)
             threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-            self._work()
+            work()
             status = 0
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 1
@@ -88,7 +108,10 @@ class Workers:
             os._exit(status)
 
     def _bury(self) -> None:
-        """Takes notice of workers that have ended."""
+        """Takes notice of processes that have ended."""
+        if self._beside_pid is not None and os.waitpid(self._beside_pid, os.WNOHANG)[0]:
+            self._beside_pid = None
+            self._beside_ended()
         for pid in list(self._begun):
             with contextlib.suppress(ChildProcessError):
                 ended, status = os.waitpid(pid, os.WNOHANG)
@@ -100,6 +123,10 @@ class Workers:
                 self._early = self._early + 1 if failed else 0
 
     def _end_all(self) -> None:
+        if self._beside_pid is not None:  # it keeps nothing that matters
+            os.kill(self._beside_pid, signal.SIGKILL)
+            os.waitpid(self._beside_pid, 0)
+            self._beside_pid = None
         for pid in self._begun:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
@@ -133,7 +160,7 @@ def listening(host: str, port: int) -> socket.socket:
     try:
         it.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         it.bind((host, port))
-        it.listen(1024)
+        it.listen(WAITING)
     except OSError as error:
         it.close()
         raise OSError(

@@ -1,13 +1,15 @@
 """Events of all sessions of a worker on their way to the storage.
 
 One thread writes. While it waits for the disk, further events queue up, and go into
-the next transaction together.
+the next transaction together. After a transaction it leaves the storage to others for
+as long as it had it itself, since workers that share a file of SQLite take turns.
 """
 
 import asyncio
 import concurrent.futures
 import queue
 import threading
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from icpe.deploy.events import Event
 from icpe.deploy.storage import AbstractStorage
 
 _MOST = 256
+_LONGEST_PAUSE = 0.02
 
 
 class _Job(NamedTuple):
@@ -59,7 +62,10 @@ class Writer:
                     break
             ended = job is None
             if jobs:
+                begun = time.monotonic()
                 self._write(jobs)
+                if not ended:
+                    time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
 
     def _write(self, jobs: list[_Job]) -> None:
         failures: Sequence[Exception | None]

@@ -69,8 +69,10 @@ class Scene:
         certificate: that the session began with, if any covers the request.
         certificate_lost: why it no longer holds, in words.
         alarm: what does not look like the family, in words.
+        guarded: whether anything checks that answers look like the family's.
         undecided: whether it stopped without the belief that was asked for.
         table: accuracy and queries of the explorer as they were measured.
+        known: what is known from the start, in words, where units are the user's.
         unit: in which the user counts; for people alone.
     """
 
@@ -88,8 +90,10 @@ class Scene:
     certificate: Certificate | None = None
     certificate_lost: str | None = None
     alarm: str | None = None
+    guarded: bool = True
     undecided: bool = False
     table: OperatingTable | None = None
+    known: str = ""
     unit: str = ""
 
     @property
@@ -154,7 +158,10 @@ class Scene:
         """The outcome of a moment in words, in the user's unit where there is one."""
         if moment.told is not None:
             return f"{moment.told:.6g} {self.unit}".strip()
-        return self.spec.describe_outcome(moment.outcome, moment.query)
+        answers = self.family.answers()
+        if answers is None or moment.query is None:
+            return self.spec.describe_outcome(moment.outcome, moment.query)
+        return answers.words(moment.query, moment.outcome)
 
     def label(self, moment: Moment) -> int | None:
         """Which of the outcomes with names it was, None if it has no name."""

@@ -32,28 +32,27 @@ def assurance(scene: Scene) -> Assurance:
     it = scene.certificate
     if it is None:
         return Assurance("none", "Not certified", _without_certificate(scene))
+    of_rows = it.test == "held-out"
     facts = (
         ("Error probability", f"at most {it.error_prob:g}"),
         ("Confidence", f"{it.confidence:g}"),
         ("Accuracy shown", f"at least {it.lower_bound:.4f}"),
-        ("Simulated problems", f"{it.episodes:,}"),
+        ("Held-out rows" if of_rows else "Simulated problems", f"{it.episodes:,}"),
         ("Questions on average", f"{it.mean_queries:.3g}"),
     )
     if it.undecided is not None:
         facts = (*facts, ("Undecided sessions", f"{100 * it.undecided:.1f} %"))
     if scene.certificate_lost is not None:
         text = f"The certificate does not cover this session: {scene.certificate_lost}."
-        return Assurance("lost", "Certificate lost", text, facts)
-    if scene.undecided:
-        text = (
-            "It ended without the belief that was asked for. What the certificate says "
-            "is about sessions that reach it."
-        )
-        return Assurance("lost", "Undecided", text, facts)
+        title = "Undecided" if scene.undecided else "Certificate lost"
+        return Assurance("lost", title, text, facts)
     text = (
-        f"{_sentence(scene.request.promised or '')} This was tested on simulated "
-        "problems, and holds if answers come as the explorer asks for them."
+        f"{_sentence(scene.request.promised or '')} This was tested on "
+        f"{'rows that nothing had seen' if of_rows else 'simulated problems'}, and "
+        "holds if answers come as the explorer asks for them."
     )
+    if not scene.guarded:
+        text += " Nothing checks whether they look right: mind the units."
     return Assurance("certified", "Certified", text, facts)
 
 

@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 
 from icpe.core.errors import InvalidParameterError
+from icpe.portable.reading import typed_number
 
 _MOST_FIELDS = 20_000
 
@@ -26,10 +27,11 @@ class Form(dict[str, str]):
         if text is None:
             return None
         try:
-            return float(text.replace("−", "-"))
-        except ValueError:
+            return typed_number(text)
+        except ValueError as error:
+            why = f", and {error}" if " may be " in str(error) else ""
             raise InvalidParameterError(
-                f"{name} must be a number; got {text[:40]!r}."
+                f"{name} must be a number; got {text[:40]!r}{why}."
             ) from None
 
     def whole(self, name: str) -> int | None:

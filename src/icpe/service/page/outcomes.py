@@ -1,22 +1,26 @@
 """How an outcome is asked for on the page, and read from what was entered."""
 
 import dataclasses
-from typing import Literal
+from typing import Any, Literal
 
 from icpe.core.errors import InvalidOutcomeError
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.spec import TaskSpec
 from icpe.service.page.forms import Form
 
-Kind = Literal["labels", "pixels", "numbers", "some numbers"]
+Kind = Literal["labels", "pixels", "numbers", "some numbers", "values"]
+NOT_KNOWN = "not known"
+_MOST_BUTTONS = 9
 
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """A field for one outcome entry."""
+    """A field for one outcome entry; `words` are to choose from, none for a number."""
 
     name: str
     label: str
     entry: int
+    words: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +28,8 @@ class Entry:
     """What is to be entered for an outcome.
 
     `kind` is "labels" for one button each, "pixels" for a picture, "some numbers"
-    where those that were not revealed are left empty, else "numbers".
+    where those that were not revealed are left empty, "values" where those that are
+    not known are, else "numbers".
     """
 
     kind: Kind
@@ -33,8 +38,23 @@ class Entry:
     shape: tuple[int, ...] = ()
 
 
-def entry_of(spec: TaskSpec, query: int | None) -> Entry:
+def entry_of(family: AbstractTaskFamily, query: int | None) -> Entry:
     """What is entered for the outcome of a query."""
+    spec, answers = family.spec, family.answers()
+    if answers is not None and query is not None:
+        parts = answers.parts(query)
+        if len(parts) == 1 and 0 < len(parts[0].words) < _MOST_BUTTONS:
+            return Entry("labels", (*parts[0].words, NOT_KNOWN))
+        fields = [
+            Field(
+                f"value-{i}",
+                f"{it.name} in {it.unit}" if it.unit else it.name,
+                i,
+                it.words,
+            )
+            for i, it in enumerate(parts)
+        ]
+        return Entry("values", fields=tuple(fields))
     named = spec.labels(query)
     if named:
         return Entry("labels", tuple(word for word, _ in named))
@@ -53,20 +73,25 @@ def first_entry_of(spec: TaskSpec) -> Entry:
     return Entry("numbers", fields=_fields(spec, entries))
 
 
-def read_entry(form: Form, spec: TaskSpec, query: int | None) -> list[float]:
-    """The outcome that was entered.
+def read_entry(form: Form, family: AbstractTaskFamily, query: int | None) -> list[Any]:
+    """The outcome that was entered, or an answer that the family reads.
 
     Raises:
         InvalidOutcomeError: something is missing, or there is no such label.
         InvalidParameterError: something is no number.
     """
-    entry = entry_of(spec, query)
+    spec, entry = family.spec, entry_of(family, query)
+    if entry.kind == "values":
+        return [form.text(field.name) for field in entry.fields]
     if entry.kind == "labels":
         label = form.whole("label")
         if label is None or not 0 <= label < len(entry.labels):
             raise InvalidOutcomeError(
                 f"Choose one of the answers: {', '.join(entry.labels)}."
             )
+        if family.answers() is not None:
+            word = entry.labels[label]
+            return [word if label < len(entry.labels) - 1 else None]
         return list(spec.labels(query)[label][1])
     outcome = [0.0] * spec.outcome_size
     half = spec.outcome_size // 2

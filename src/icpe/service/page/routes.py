@@ -7,13 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, HTTPException, Path, Request
 from fastapi.responses import RedirectResponse, Response
 
+from icpe.artifact.operating_table import OperatingTable
 from icpe.core.errors import IcpeError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import Promise
 from icpe.core.request import Request as Goal
 from icpe.core.simulate import reveals_something
 from icpe.core.units import Units
-from icpe.families.registry import describe
+from icpe.families.registry import describe, family_names, get_factory
 from icpe.service.drawings.words import PROMISES
 from icpe.service.page.errors import PageRoute
 from icpe.service.page.forms import Form, read_form
@@ -38,7 +39,7 @@ from icpe.service.views import model_summary
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 Who = Annotated[Visitor, Depends(visitor)]
-_LISTED = 50
+_LISTED, _MOST_FIGURES = 50, 15
 _GOALS = ("error_prob", "budget", "price")
 
 
@@ -51,7 +52,8 @@ async def home(request: Request, who: Who) -> Response:
         found = []
         for name in service.models.names():
             try:
-                found.append(model_summary(name, service.models.card(name)))
+                summary = model_summary(name, service.models.card(name))
+                found.append(summary | {"about": _about_family(summary["family"])})
             except IcpeError:
                 continue  # a file that cannot be used is not offered
         return found
@@ -170,17 +172,6 @@ async def _model_page(
     service = request.app.state.service
     model = await service.sessions.blocking(service.models.get, name)
     artifact, spec = model.artifact, model.artifact.family.spec
-    certified = sorted(
-        {
-            it["error_prob"]
-            for it in artifact.certificates
-            if it.get("certified") and it.get("error_prob") is not None
-        }
-    )
-    table = artifact.table
-    smallest = None
-    if table is not None and table.priced():
-        smallest = table.smallest_error_prob()
     units = takes_units(artifact.family)
     reveals = reveals_something(artifact.family)
     return shown(
@@ -191,12 +182,13 @@ async def _model_page(
         name=name,
         model=model,
         family=describe(artifact.family),
-        about=_first_line(artifact.family),
+        about=_first_line(type(artifact.family)),
+        figures=_figures(artifact.table),
         spec=spec,
-        certified=certified,
-        smallest=smallest,
+        certified=model.certified_error_probs,
+        smallest=model.smallest_error_prob,
         promises=PROMISES,
-        usual=_usual_error_prob(certified, smallest),
+        usual=model.usual_error_prob,
         first=first_entry_of(spec) if reveals and not units else None,
         units=units,
         can_name=spec.asks_about_hypotheses,
@@ -208,13 +200,6 @@ async def _model_page(
 
 def _promise(form: Form) -> str:
     return form.text("promise") or Promise.AVERAGE
-
-
-def _usual_error_prob(certified: list[float], smallest: float | None) -> float:
-    """What is offered: the best certified one, else 0.05 or what can be served."""
-    if certified:
-        return certified[0]
-    return max(0.05, math.ceil(100 * (smallest or 0.0)) / 100)
 
 
 def _start_of(form: Form, family: AbstractTaskFamily) -> dict[str, Any]:
@@ -236,5 +221,21 @@ def takes_units(family: AbstractTaskFamily) -> bool:
     return family.any_units() is not None
 
 
+def _about_family(name: str) -> str:
+    """What a family is about; its name alone where it is not ours."""
+    known = name in family_names()
+    return _first_line(get_factory(name)) if known else name
+
+
 def _first_line(family: Any) -> str:
-    return (type(family).__doc__ or "").strip().partition("\n")[0]
+    return (family.__doc__ or "").strip().partition("\n")[0]
+
+
+def _figures(table: OperatingTable | None) -> list[tuple[str, str, str]]:
+    """Accuracy, questions and by when nine of ten end; some rows, no two alike."""
+    rows = () if table is None else table.priced()
+    figures = dict.fromkeys(
+        (f"{it.accuracy:.3f}", f"{it.mean_queries:.3g}", str(it.quantiles[1]))
+        for it in rows
+    )
+    return list(figures)[:: max(1, math.ceil(len(figures) / _MOST_FIGURES))]

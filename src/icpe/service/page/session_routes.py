@@ -9,9 +9,10 @@ from fastapi.responses import RedirectResponse, Response
 
 from icpe.core.errors import IcpeError, InvalidOutcomeError
 from icpe.core.simulate import reveals_something
+from icpe.deploy.answers_csv import answers_csv
 from icpe.deploy.events import Kind
 from icpe.deploy.repeats import Repeatable
-from icpe.deploy.report import answers_csv, session_report
+from icpe.deploy.report import session_report
 from icpe.deploy.report_html import report_page
 from icpe.service import actions
 from icpe.service.drawings import words
@@ -145,7 +146,7 @@ async def _session_page(
         scene=scene,
         spec=scene.spec,
         question=question,
-        entry=entry_of(scene.spec, None if question is None else question["query"]),
+        entry=entry_of(scene.family, None if question is None else question["query"]),
         needs_mask=_needs_mask(scene),
         may_end=scene.spec.may_end is not False,
         skipped=sorted(entry.state.skipped),
@@ -171,8 +172,8 @@ def _drawn(scene: Scene) -> dict[str, Any]:
     """Everything that is drawn or said, which takes a while for large pictures."""
     belief = scene.now.posterior
     best = scene.now.recommendation
-    first = None
-    if reveals_something(scene.family):
+    first = scene.known
+    if reveals_something(scene.family) and not first:
         first = scene.spec.describe_outcome(scene.moments[0].outcome)
     return {
         "view": view_of(scene),
@@ -224,14 +225,14 @@ def _needs_mask(scene: Scene) -> bool:
     return scene.family.query_mask(history.outcomes[0], history) is None
 
 
-def _outcome(form: Form, entry: Entry) -> float | list[float]:
-    """What was entered: one number in the user's units, or the family's outcome."""
+def _outcome(form: Form, entry: Entry) -> Any:
+    """What was entered: one number in the user's units, or as the family reads it."""
     setup = entry.rules.setup
     query = form.whole("query")
     spec = setup.family.spec
     if query is None or not 0 <= query < spec.num_queries:
         raise InvalidOutcomeError(f"There is no question {query}; reload the page.")
-    outcome = read_entry(form, spec, query)
+    outcome = read_entry(form, setup.family, query)
     return outcome if setup.reading is None else outcome[0]
 
 

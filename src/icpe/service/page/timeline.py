@@ -105,14 +105,9 @@ def scene_of(
         certificate=setup.player.certificate,
         certificate_lost=entry.rules.certificate_lost(state),
         alarm=state.alarm,
-        undecided=_is_undecided(entry),
+        guarded=setup.guard is not None,
+        undecided=entry.rules.undecided(state),
         table=entry.model.artifact.table,
+        known="" if setup.reading is None else setup.reading.known,
         unit="" if setup.reading is None else setup.reading.units.unit,
     )
-
-
-def _is_undecided(entry: Entry) -> bool:
-    state, player = entry.state, entry.rules.setup.player
-    if not state.stopped or state.posterior is None:
-        return False
-    return not bool(player.is_decided(state.posterior))
