@@ -242,9 +242,11 @@ def test_a_damaged_model_is_refused(tmp_path):
     content = path.read_bytes()
     portable.Session(path, budget=2)
     middle = len(content) // 2
-    changed = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
     for damaged, part in [
-        (changed, "it has changed since it was written, since its seal is another"),
+        (
+            flipped(content, middle),
+            "it has changed since it was written, since its seal is another",
+        ),
         (content[:middle], "is not an artifact that can be used: it is damaged"),
         (b"", "it is damaged or was not written by icpe"),
         (b"not a model", "it is damaged or was not written by icpe"),
@@ -255,6 +257,36 @@ def test_a_damaged_model_is_refused(tmp_path):
         assert str(path) in str(caught.value)
     with pytest.raises(portable.ArtifactError, match=r"cannot be read: No such file"):
         portable.Session(tmp_path / "missing.onnx", budget=2)
+
+
+def test_damage_is_told_in_the_words_of_an_artifact(tmp_path):
+    from icpe.artifact import Artifact
+    from icpe.export import export_onnx
+
+    one, two = tmp_path / "one.safetensors", tmp_path / "two.onnx"
+    GUESSER.save(one)
+    export_onnx(GUESSER, two)
+    whole = [path.read_bytes() for path in (one, two)]
+    changed = [
+        flipped(content, at) for content, at in zip(whole, (-2, 2000), strict=True)
+    ]
+    for contents in (changed, [b"not a model"] * 2, [b""] * 2):
+        said = []
+        for path, content, read in zip(
+            (one, two), contents, (Artifact.load, portable.Model), strict=True
+        ):
+            path.write_bytes(content)
+            with pytest.raises(portable.ArtifactError) as caught:
+                read(path)
+            said.append(str(caught.value).replace(str(path), "It"))
+        assert said[0] == said[1]
+
+
+def flipped(content: bytes, at: int) -> bytes:
+    """With one bit changed."""
+    found = bytearray(content)
+    found[at] ^= 1
+    return bytes(found)
 
 
 def test_it_needs_nothing_of_icpe_but_itself():

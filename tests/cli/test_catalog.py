@@ -161,6 +161,10 @@ QUICK = (
     (2, "serve --port 99999999"),
     (2, "serve --models none"),
     (2, "serve --workers 0"),
+    (2, "token revoke"),
+    (2, "token list abc"),
+    (2, "sessions sqlite:///none.db"),
+    (2, "report sqlite:///none.db trial"),
 )
 SCRIPT = """
 import contextlib, io, sys

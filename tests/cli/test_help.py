@@ -30,6 +30,6 @@ def test_the_examples_fit(command):
 
 
 def test_tools_are_listed_apart(icpe):
-    main, _, apart = icpe("--help").out.partition("of the paper")
+    main, _, apart = icpe("--help").out.partition("the paper, developers and shells:")
     for command in COMMANDS:
         assert f"\n  {command} " in (apart if command in APART else main)

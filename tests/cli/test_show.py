@@ -70,6 +70,23 @@ def file(artifact, tmp_path):
     return path
 
 
+def test_the_card_has_costs_where_queries_have_some(icpe, artifact, tmp_path):
+    rows = [dataclasses.replace(it, mean_cost=7.5 * it.mean_cost) for it in TABLE.rows]
+    costly = dataclasses.replace(TABLE, rows=tuple(rows))
+    path = tmp_path / "costly.safetensors"
+    dataclasses.replace(artifact, table=costly).save(path)
+    lines = [line.split() for line in icpe(f"show {path}").out.splitlines()]
+    [at] = [i for i, it in enumerate(lines) if it == ["budget", "accuracy", "cost"]]
+    assert lines[at + 1 : at + 3] == [["1", "0.5000", "7.5"], ["2", "0.7500", "15"]]
+    [at] = [i for i, it in enumerate(lines) if it[-2:] == ["most", "cost"]][:1]
+    queries, cost = (float(lines[at + 1][i]) for i in (3, -1))
+    assert cost == pytest.approx(7.5 * queries, rel=1e-3)
+
+
+def test_the_card_has_no_costs_where_all_are_1(icpe, file):
+    assert "cost" not in icpe(f"show {file}").out.split()
+
+
 def test_the_card_names_family_table_certificates_and_provenance(icpe, file):
     called = icpe(f"show {file}")
     assert called.status == 0

@@ -79,8 +79,8 @@ SMALL = (
     "--preset cpu"
 )
 LOOK = (
-    r"icpe: At a first look about 0\.\d{3} of the answers can be right with the 3 "
-    r"queries that the horizon allows\."
+    r"icpe: With the 3 queries of the horizon, a simple rule gets about 0\.\d{3} of "
+    r"the answers right; training may get more\."
 )
 
 
@@ -90,8 +90,8 @@ LOOK = (
         ("", ""),
         (
             "--error-prob 0.001",
-            r" An error probability of 0\.001 seems out of reach; choose a larger one, "
-            r"or a longer horizon\.",
+            r" An error probability of 0\.001 may be out of reach; if so, choose a "
+            r"larger one, or a longer horizon\.",
         ),
     ],
     ids=["any", "out of reach"],

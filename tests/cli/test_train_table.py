@@ -1,10 +1,16 @@
 """From a table on the command line to a questionnaire with a certificate."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from icpe.artifact import Artifact
 from icpe.cli.main import main
+from icpe.cli.train_table import _one_question_decides
+from icpe.deploy.report import session_report
+from icpe.deploy.report_html import report_page
+from icpe.deploy.session import Session
 from support.small_tables import patients
 
 
@@ -53,6 +59,17 @@ def test_a_person_is_asked_for_features_by_name(made, monkeypatch, capsys):
     assert "fever must be a number" in text
     assert "certified with confidence 0.95" in " ".join(text.split())
     assert "The answer: ill." in text
+    assert "mind the units" in text
+
+
+def test_a_person_who_knows_nothing_is_told_that_the_certificate_is_lost(
+    made, monkeypatch, capsys
+):
+    monkeypatch.setattr("builtins.input", lambda prompt="": "")
+    assert main(["play", str(made[0]), "--human"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "The certificate does not cover this:" in text
+    assert "was not known, as it is in every row of the table" in text
 
 
 def test_certify_and_evaluate_are_about_the_rows_that_were_put_aside(made, capsys):
@@ -87,3 +104,76 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
     said = capsys.readouterr().err
     assert sentence in said and len(said.strip().splitlines()) == 1
     assert not (folder / "new.safetensors").exists()
+
+
+def test_the_file_is_played_as_it_was_certified(made, monkeypatch, capsys):
+    monkeypatch.setattr("builtins.input", lambda prompt="": "")
+    assert main(["play", str(made[0]), "--human"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "certified with confidence 0.95" in text
+    assert f"at most {100 * made[1]['certificate']['error_prob']:g} %" in text
+    assert "No answer was known: what follows is a guess" in text
+
+
+def test_a_session_says_that_nothing_was_known(made):
+    def page():
+        report = session_report("it", session._rules, session.events)
+        return report_page(report)
+
+    session = Session(Artifact.load(made[0]), budget=2)
+    assert not session.nothing_known and "No answer was known" not in page()
+    query = session.ask()
+    assert query is not None
+    session.tell(query, None)
+    assert session.nothing_known and "No answer was known" in page()
+    query = session.ask()
+    assert query is not None
+    session.tell(query, "yes" if session.query_name == "cough" else 1.0)
+    assert not session.nothing_known and "No answer was known" not in page()
+
+
+def test_one_question_that_decides_nearly_all_cases_is_pointed_out(made):
+    artifact = Artifact.load(made[0])
+    first = artifact.training["first_question"]
+    assert first in made[1]["queries"]
+    assert artifact.table is not None
+    rows = artifact.table.priced()
+    hasty = next(row for row in rows if row.quantiles[1] <= 1)
+    patient = next(row for row in rows if row.quantiles[1] > 1)
+
+    def said(row, error_prob):
+        served = SimpleNamespace(price=row.price, error_prob=error_prob)
+        return _one_question_decides(artifact, served)
+
+    assert f"--ignore {first!r}" in str(said(hasty, 0.05))
+    assert said(hasty, 0.3) is None and said(patient, 0.05) is None
+
+
+def test_the_card_has_the_rows_of_each_class(made, capsys):
+    assert main(["show", str(made[0])]) == 0
+    assert "rows of each class: ill " in capsys.readouterr().out
+
+
+def test_what_is_odd_in_a_table_is_said_and_the_command_asks_what_is_certified(
+    tmp_path, monkeypatch, capsys
+):
+    table, classes = patients(150)
+    fever = [f"{it:.1f} °C".replace(".", ",") for it in table["fever"].fillna(38)]
+    part = ["P1" if it == "ill" else "P2" for it in classes]
+    table = table.assign(fever=fever, part=part, diagnosis=classes)
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("data.csv", sep=";", index=False, encoding="cp1252")
+    assert main(["train-table", "data.csv", "--target", "diagnosis"]) == 0
+    shown = capsys.readouterr()
+    assert "it is read as Windows-1252" in shown.err
+    assert "Column part alone tells the class of 100 %" in shown.err
+    assert "--ignore 'part'" in shown.err
+    record = json.loads(_shown_json("data.safetensors", capsys))
+    certified = record["certificates"][0]["error_prob"]
+    assert f"icpe play data.safetensors --error-prob {certified} --human" in shown.out
+    assert record["family"]["parameters"]["units"][0] == "°C"
+
+
+def _shown_json(path, capsys):
+    assert main(["show", path, "--json"]) == 0
+    return capsys.readouterr().out

@@ -88,7 +88,7 @@ def test_a_shipped_explorer_is_never_changed(icpe):
 def test_an_unknown_explorer_is_answered_with_all_that_there_are(icpe):
     called = icpe("evaluate nobody --family binary-search --budget 2")
     assert called.status == 2
-    assert "There is no explorer 'nobody': it is no file, and neither" in called.err
+    assert "There is no explorer 'nobody': it is not a file, not in" in called.err
     assert NAME in called.err
     assert "top-two" in called.err
     called = icpe("evaluate binary-search-7 --budget 2")

@@ -39,6 +39,13 @@ def test_encodings_of_spreadsheets_are_read(written, encoding):
     assert cells.header == ["Größe", "y"]
 
 
+def test_what_excel_writes_in_western_europe_is_read_with_a_word(written):
+    path = written("Größe;Preis;y\n1;5 €;p\n", "cp1252")
+    with pytest.warns(UserWarning, match="it is read as Windows-1252"):
+        cells = read_cells(path)
+    assert cells.header == ["Größe", "Preis", "y"] and cells.rows[0][1] == "5 €"
+
+
 def test_lines_are_counted_as_an_editor_counts_them(written):
     cells = read_cells(written('a,b\n\n"two\nlines",1\n,\nx,2\n'))
     assert cells.rows == [["two\nlines", "1"], ["x", "2"]] and cells.lines == [4, 6]
@@ -54,7 +61,9 @@ def test_a_separator_at_the_end_of_every_line_is_no_column(written):
         ("", "is empty; its first line must name the columns"),
         ("a,b\n1,2\n3\n", "line 3 has 1 values, and the header 2"),
         (b"PK\x03\x04\x00", "is a spreadsheet or an archive"),
-        ("a,b\nä,1\n".encode("latin-1"), "not text in UTF-8"),
+        ("имя;y\nда;1\n".encode("cp1251"), "not text in UTF-8"),
+        (b"a,b\n\x81,1\n", "not text in UTF-8"),
+        (b"a,b\n\xe4\x00,1\n", "not text in UTF-8"),
     ],
 )
 def test_what_is_no_table_is_refused_in_one_sentence(written, given, complaint):

@@ -1,4 +1,6 @@
 import dataclasses
+import subprocess
+import sys
 
 import jax.numpy as jnp
 import numpy as np
@@ -79,3 +81,27 @@ def test_a_plain_family_has_no_state_no_mask_and_no_end():
 
 def test_parameters_are_the_fields_by_name():
     assert parameters(BinarySearch(size=5)) == {"size": 5, "horizon": 0}
+
+
+NO_TUPLES = """
+import icpe, jax
+import jax.numpy as jnp
+for make in (
+    lambda: icpe.TaskSpec(4, 4, 1, 4, outcome_scale=2.0),
+    jax.jit(lambda: icpe.TaskSpec(4, 4, 1, 4, costs=jnp.arange(1.0, 5.0)) and 0),
+):
+    try:
+        make()
+    except icpe.IcpeError as error:
+        print(error)
+"""
+
+
+def test_what_stands_where_a_tuple_should_is_named():
+    """In a process of its own, where types are not checked before."""
+    done = subprocess.run(
+        [sys.executable, "-c", NO_TUPLES], capture_output=True, text=True, check=True
+    )
+    number, array = done.stdout.splitlines()
+    assert number == "TaskSpec.outcome_scale must be a tuple, such as (2.0,); got 2.0."
+    assert array.startswith("TaskSpec.costs must be a tuple, not an array of jax.numpy")

@@ -5,7 +5,7 @@ import pytest
 
 import icpe
 from icpe.core.errors import InvalidOutcomeError, InvalidParameterError
-from icpe.core.units import Reading, with_names
+from icpe.core.units import Measured, Reading, with_names
 from icpe.families import BestOfK, BinarySearch
 
 FAMILY = BestOfK()
@@ -46,7 +46,7 @@ def test_units_and_offsets_leave_no_trace(factor, offset):
 
 
 def test_decimals_that_fall_between_two_steps_of_the_grid_do_not_flicker():
-    found = Reading(icpe.Units("s"), 2.048, (0.0,), 4, 1024.0)
+    found = Reading(icpe.Units("s", matters=2.048), 2.048, (0.0,), 4, 1024.0)
     for level in np.linspace(0, 90, 31).round(3):
         assert found.outcome(level + 0.001, level) == (1 / 1024,)
 
@@ -65,8 +65,8 @@ def test_numbers_come_in_many_forms(told):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"noise": 0.0}, "noise must be a positive finite number; got 0.0"),
-        ({"noise": math.nan}, "noise must be a positive"),
+        ({"noise": 0.0, "matters": 1}, "noise must be a positive finite number; got 0"),
+        ({"noise": math.nan, "matters": 1}, "noise must be a positive"),
         ({"matters": -1.0}, "matters must be a positive"),
         ({"matters": True}, "matters must be a number in the user's unit; got True"),
     ],
@@ -76,9 +76,40 @@ def test_impossible_units(given, words):
         icpe.Units(**given)
 
 
-def test_what_matters_must_be_said():
+def test_what_matters_must_be_said_at_once():
     with pytest.raises(InvalidParameterError, match="matters is missing from units"):
-        reading(noise=1.5)
+        icpe.Units("ms", noise=12)
+
+
+def test_questions_and_what_is_known_are_in_the_users_units():
+    units = icpe.Units("ms", noise=12, matters=8, smaller_is_better=True)
+    found = FAMILY.any_units().reading(units, 4)
+    assert found.question == "Try {query}: what is the outcome, in ms?"
+    assert found.known == (
+        "4 settings, in ms, smaller is better, noise 12 ms, "
+        "a difference of 8 ms matters"
+    )
+    bare = FAMILY.any_units().reading(icpe.Units(matters=0.5), 2)
+    assert bare.question == "Try {query}: what is the outcome?"
+    assert bare.known == (
+        "2 settings, larger is better, noise not known, a difference of 0.5 matters"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "smaller", "shown"),
+    [
+        (200.0, True, "184 to 240 ms"),
+        (200.0, False, "160 to 216 ms"),
+        (10_000.0, False, "9960 to 10016 ms"),
+        (1_000_000.25, True, "999984.2 to 1000040 ms"),
+    ],
+)
+def test_ranges_are_told_in_the_users_units(first, smaller, shown):
+    units = icpe.Units("ms", noise=12, matters=8, smaller_is_better=smaller)
+    found = Measured(FAMILY.any_units().reading(units, 4), 1e9, first)
+    assert str(found) == "1000000000 ms"
+    assert found.between(-5.0, 2.0) == shown
 
 
 def test_too_much_noise_is_refused_with_the_repeats_that_help():

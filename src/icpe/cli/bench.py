@@ -25,13 +25,11 @@ class Args:
     repeats: int = 10
     """Timed runs; the median counts."""
     race: bool = False
-    """Train both learners instead until they reach a given accuracy with a given
-    number of queries, on two families."""
+    """Instead, train both learners until they are good enough, on two families."""
     race_seconds: float = 300.0
     """Most seconds for each learner and family in the race."""
     environment: str | None = None
-    """Time a Gymnasium environment of this id instead, as a family that is stepped on
-    the host; episodes as above."""
+    """Instead, time a Gymnasium environment of this id, stepped on the host."""
     json: bool = False
     """Print one line of JSON."""
     seed: Seed = 0

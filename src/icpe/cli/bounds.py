@@ -26,16 +26,15 @@ class Args:
         tyro.conf.Positional[str],
         tyro.conf.arg(metavar="FAMILY", help_behavior_hint=""),
     ] = ""
-    """The family; set its parameter x by --family.x VALUE. Left out where data make
-    it."""
+    """The family; set its parameter x by --family.x VALUE.
+    Leave it out if you give data."""
     source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(
         default_factory=Source
     )
     error_prob: Annotated[
         float | None, tyro.conf.arg(metavar="P", help_behavior_hint="")
     ] = None
-    """Error probability, for bounds that depend on it; with --means 0.1 if left
-    out."""
+    """Error probability, for bounds that depend on it (0.1 with --means)."""
     price: Annotated[
         float | None, tyro.conf.arg(metavar="C", help_behavior_hint="")
     ] = None

@@ -15,6 +15,8 @@ from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
 from icpe.cli.terminal import floored, printable
 
+_WORSE = 0.02
+"""Accuracy that the largest budget loses, from which it is said."""
 _HEADINGS = ("accuracy", "queries", "median", "90 %", "99 %", "most")
 
 
@@ -44,6 +46,12 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
             "[dim]sealed by the old rule: networks and certificates have hashes, the "
             "rest of the file has none; whatever writes it next seals the whole[/]",
             soft_wrap=True,
+        )
+    rows = document["training"].get("rows_by_class")
+    if rows:
+        shown = ", ".join(f"{name} {count}" for name, count in rows.items())
+        console.print(
+            f"rows of each class: {escape(shown)}", soft_wrap=True, highlight=False
         )
     images = held_out(document)
     if images is not None:
@@ -126,13 +134,15 @@ def _print_one_request(console: Console, document: Mapping[str, Any]) -> None:
 def _print_table(console: Console, document: Mapping[str, Any]) -> None:
     table = OperatingTable.from_dict(document["operating_table"])
     caps = sorted({row.max_queries for row in table.rows if row.price is not None})
+    costs = ("cost",) if _has_costs(table) else ()
     for cap in reversed(caps):
         within = "" if cap == table.horizon else f" within {cap} queries"
         console.print(
             f"\nAn error probability{within}, at least "
             f"{table.smallest_error_prob(cap):g}:"
         )
-        shown = _empty_table("error_prob", "price", *_HEADINGS)
+        headings = ("error_prob", "price", *_HEADINGS, *costs)
+        shown = _empty_table(*headings)
         requests = served_requests(document, cap)
         for it in requests:
             spread = (*it.row.quantiles, it.row.longest) if it.row else ()
@@ -141,7 +151,8 @@ def _print_table(console: Console, document: Mapping[str, Any]) -> None:
                 f"{it.price:.4g}",
                 f"{it.accuracy:.4f}",
                 f"{it.mean_queries:.3f}",
-                *map(str, spread),
+                *map(str, spread or ("",) * len(_HEADINGS[2:])),
+                *(_cell("", it.mean_cost) for _ in costs),
             )
         if shown.rows:
             console.print(shown)
@@ -150,22 +161,39 @@ def _print_table(console: Console, document: Mapping[str, Any]) -> None:
             has_row = any(it.row for it in certified)
             console.print(
                 "[dim]A certified error probability also serves every larger one, up "
-                "to the next that is certified: at the price that passed its test, "
-                "which was chosen to be safe and may take more queries than a smaller "
-                "error probability without a certificate. Its accuracy and queries are "
-                "from the certificate's own episodes"
+                "to the next that is certified. Its price was chosen with a margin, so "
+                "as to pass a test on new episodes, and may take more queries than a "
+                "smaller error probability without a certificate, which has no margin "
+                "and promises nothing. Its accuracy and queries are from the "
+                "certificate's own episodes"
                 + (", the rest from the row of its price.[/]" if has_row else ".[/]"),
                 soft_wrap=True,
             )
     console.print(f"\nA budget of queries, at most {table.horizon}:")
-    shown = _empty_table("budget", "accuracy")
+    shown = _empty_table("budget", "accuracy", *costs)
     for row in table.budgets():
-        shown.add_row(str(row.max_queries), f"{row.accuracy:.4f}")
+        cost = (_cell("", row.mean_cost) for _ in costs)
+        shown.add_row(str(row.max_queries), f"{row.accuracy:.4f}", *cost)
     console.print(shown)
+    best = max(table.budgets(), key=lambda row: row.accuracy, default=None)
+    if best is not None and best.accuracy - table.budgets()[-1].accuracy > _WORSE:
+        console.print(
+            "[dim]More queries are not better here: a budget of "
+            f"{best.max_queries} was right most often.[/]",
+            soft_wrap=True,
+        )
     each = " or ".join(sorted({str(row.episodes) for row in table.rows}))
     console.print(
         f"[dim]each row measured on {each} episodes, seed {table.seed}[/]",
         soft_wrap=True,
+    )
+
+
+def _has_costs(table: OperatingTable) -> bool:
+    """Whether queries cost anything but 1 each."""
+    return any(
+        abs(row.mean_cost - row.mean_queries) > 1e-6 * row.mean_queries
+        for row in table.rows
     )
 
 

@@ -21,11 +21,11 @@ def _optional(metavar: str) -> Any:
 class Args:
     """Certify the error probability of a trained explorer, or check a certificate.
 
-    Up to 8 prices are tested on fresh episodes, each until it passes or hardly can. The
-    cheapest that passed is certified and used from then on. The outcome is always
-    written to the file, and the same command again continues from there without losing
-    confidence. Another operating table or seed is another attempt, with half the error
-    left. The exit status is 1 if nothing was certified.
+    Up to 8 prices are tested on fresh episodes, each until it passes or is
+    unlikely to. The cheapest that passed is certified and used from then on. The result
+    is always written to the file. The same command again continues from there at no
+    loss of confidence. A new operating table or seed is a new attempt, with half the
+    error left. The exit status is 1 if nothing was certified.
     """
 
     file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
@@ -33,19 +33,19 @@ class Args:
     error_prob: Annotated[float | None, _optional("P")] = None
     """The largest probability of a wrong answer, on average over the family."""
     budget: Annotated[int | None, _optional("N")] = None
-    """Instead of it: a fixed number of queries, for a lower bound of the accuracy."""
+    """Instead: a fixed number of queries, for a lower bound of the accuracy."""
     confidence: Annotated[float, tyro.conf.arg(metavar="C")] = 0.95
-    """Confidence of the certificate, and of the lower bound; requests are served by
-    0.95 and more. With --verify: the least confidence of the one to check."""
+    """Confidence of the certificate and of the lower bound; by default, requests need
+    0.95. With --verify: the least confidence of the certificate to check."""
     episodes: Annotated[int | None, _optional("N")] = None
-    """The most episodes at each price, earlier ones included, and in the bound; if left
-    out, enough to show an accuracy that is 0.01 above."""
+    """Play at most N episodes at each price, earlier ones included, and for the bound;
+    if left out, enough to show an accuracy that is 0.01 above."""
     promise: Annotated[
         Literal["average", "belief", "every-hypothesis"] | None,
         _optional("average|belief|every-hypothesis"),
     ] = None
-    """What is promised: the average over all answers (if left out), over those that
-    its recalibrated belief makes it stop for, or whichever hypothesis is true."""
+    """What the error probability is about: all answers (if left out), only those given
+    when its belief is high enough, or every hypothesis by itself."""
     groups: Annotated[str | None, _optional("JSON")] = None
     """With every-hypothesis: numbers of hypotheses that are tested together, as in
     "[[0], [1, 2]]"; each by itself if left out."""
@@ -54,8 +54,8 @@ class Args:
     another attempt."""
     verify: bool = False
     """Check the certificate in the file instead: is it unchanged, and does its test
-    come out again (with --seed: on fresh episodes)? Nothing is written.
-    Where the file has one certificate, --error-prob and --budget may be left out."""
+    give the same result (with --seed: on fresh episodes)? Nothing is written. Leave
+    out --error-prob and --budget if the file has one certificate."""
     json: bool = False
     """Print one line of JSON."""
     where: tyro.conf.OmitArgPrefixes[Where] = dataclasses.field(default_factory=Where)
@@ -238,8 +238,8 @@ def sentences(certificate):
     if certificate.certified:
         yield (
             f"[bold]Certified[/]: {_where(certificate)} the error probability"
-            f"{_of_what(certificate)} is at most {certificate.error_prob:g}, with "
-            f"confidence {confidence}."
+            f"{_of_what(certificate)} is at most {certificate.error_prob:g} on average "
+            f"over {_over(certificate)}, with confidence {confidence}."
         )
         if certificate.confidence < LEAST_CONFIDENCE:
             yield (
@@ -306,6 +306,12 @@ def _of_what(certificate) -> str:
     if certificate.promise == "every-hypothesis" and certificate.certified:
         return ", whichever hypothesis is true,"
     return ""
+
+
+def _over(certificate) -> str:
+    if certificate.test == "held-out":
+        return "cases like the rows of the table"
+    return "the tasks of the family"
 
 
 def _accuracy(certificate) -> float:

@@ -24,8 +24,8 @@ class Args:
         tyro.conf.Positional[tuple[str, ...]],
         tyro.conf.arg(metavar="EXPLORER [EXPLORER ...]", help_behavior_hint=""),
     ]
-    """Who is compared, the first with each of the others: a trained explorer's file,
-    or a name from `icpe zoo` or `icpe baselines`."""
+    """Who is compared, the first with each of the others.
+    A trained explorer's file, or a name from `icpe zoo` or `icpe baselines`."""
     family: FamilyName = None
     """The family the tasks come from; that of the file if left out."""
     source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(

@@ -14,6 +14,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Float
 
+from icpe.artifact.guard import Guard
 from icpe.artifact.serving import Player
 from icpe.core.arrays import PRNGKey
 from icpe.core.episode import StopReason
@@ -82,13 +83,15 @@ class Exchange:
 class EpisodeEnd:
     """How an episode ended; `recommendation` is None after a contradiction.
 
-    `undecided` says that a belief was asked for and not reached.
+    `undecided` says that a belief was asked for and not reached, `strange` why the
+    outcomes are none of the family's, in words.
     """
 
     recommendation: int | None
     stop_reason: StopReason
     exchanges: tuple[Exchange, ...]
     undecided: bool = False
+    strange: str | None = None
 
 
 def run_episode(
@@ -99,6 +102,7 @@ def run_episode(
     key: PRNGKey,
     on_exchange: Callable[[Exchange, History], None],
     notices_contradictions: bool = False,
+    guard: Guard | None = None,
 ) -> EpisodeEnd:
     """Runs one episode and shows every exchange as soon as it is over.
 
@@ -110,14 +114,24 @@ def run_episode(
         on_exchange: called after every outcome, with the history so far.
         notices_contradictions: end where no task can have given the outcomes, which
             only a person may do.
+        guard: watches whether outcomes look like those of the family.
     """
     live = LiveEpisode(player.explorer, player.operating_point, key, family.spec)
     result = world.begin()
     turn = live.begin(result.outcome, result.query_mask, bool(result.terminated))
     outcomes, exchanges = [np.asarray(result.outcome)], []
+    answers = family.answers()
+    watch = None if guard is None else guard.start(family.spec)
+    strange: str | None = None
     while (reason := reason_of(turn)) is StopReason.RUNNING:
         query = int(turn.query)
         result = world.answer(query, len(exchanges))
+        if watch is not None and turn.posterior is not None:
+            outcome = np.asarray(result.outcome)
+            watch = watch.after(np.asarray(turn.posterior), query, outcome)
+            strange = strange or watch.alarm
+        if answers is not None:
+            strange = strange or answers.why_strange(query, np.asarray(result.outcome))
         turn = live.advance(
             turn, query, result.outcome, result.query_mask, bool(result.terminated)
         )
@@ -127,11 +141,11 @@ def run_episode(
         exchanges.append(Exchange(number, query, outcomes[-1], belief))
         history = _history(exchanges, outcomes)
         if notices_contradictions and family.contradicts(history):
-            return EpisodeEnd(None, reason, tuple(exchanges))
+            return EpisodeEnd(None, reason, tuple(exchanges), strange=strange)
         on_exchange(exchanges[-1], history)
     undecided = turn.posterior is not None and not player.is_decided(turn.posterior)
     return EpisodeEnd(
-        int(turn.recommendation), reason, tuple(exchanges), bool(undecided)
+        int(turn.recommendation), reason, tuple(exchanges), bool(undecided), strange
     )
 
 

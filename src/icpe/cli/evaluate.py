@@ -36,8 +36,8 @@ class Args:
         tyro.conf.Positional[tuple[str, ...]],
         tyro.conf.arg(metavar="EXPLORER [EXPLORER ...]", help_behavior_hint=""),
     ]
-    """Who is measured: a trained explorer's file, or a name from `icpe zoo`
-    or `icpe baselines`."""
+    """Who is measured.
+    A trained explorer's file, or a name from `icpe zoo` or `icpe baselines`."""
     family: FamilyName = None
     """The family the tasks come from; that of the file if left out."""
     source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(

@@ -205,8 +205,8 @@ def _check_baseline(word: str) -> None:
     if name not in baselines:
         raise UnknownNameError(
             suggesting(
-                f"There is no explorer {name!r}: it is no file, and neither in the zoo "
-                "nor a baseline",
+                f"There is no explorer {name!r}: it is not a file, not in the "
+                "zoo, and not a baseline",
                 name,
                 (*zoo.names(), *baselines),
                 f"the zoo has {', '.join(zoo.names())}, and the baselines are "

@@ -23,10 +23,12 @@ class Args:
     """The file of the explorer, or a name from `icpe zoo`."""
     out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT")]
     """Where to write it."""
-    to: Literal["onnx", "html"]
+    to: Annotated[Literal["onnx", "html"], tyro.conf.arg(metavar="onnx|html")]
     """What to write."""
-    runner: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Also write here what runs an ONNX file, as one Python file to be copied."""
+    runner: Annotated[
+        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+    ] = None
+    """Also write the program that runs an ONNX file, as one Python file."""
     overwrite: bool = False
     """Replace what is there already."""
     json: bool = False

@@ -89,6 +89,11 @@ def check_family(
     if names_file(name):
         check_family_file(name)
         return
+    if ".py" in name or ":" in name:
+        raise InvalidParameterError(
+            f"FAMILY {name}: a family in a file is written FILE.py:CLASS, such as "
+            "my_problem.py:MyFamily."
+        )
     card = catalog.family_card(name)
     parameters = {it["name"]: it for it in card["parameters"]}
     for field, word in settings.items():

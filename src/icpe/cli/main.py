@@ -182,13 +182,16 @@ def _overview() -> str:
             _colored("commands:"),
             *(row for name, row in rows.items() if name not in APART),
             "",
-            _colored("of the paper, for developers and for shells:"),
+            _colored("the paper, developers and shells:"),
             *(rows[name] for name in APART),
             "",
-            "icpe COMMAND --help describes one; icpe --version prints the version.",
-            "With every command: --import MODULE brings in families of your own from",
-            "MODULE.py in the current folder, FILE.py:CLASS one of them; --data FOLDER",
-            "says which folder holds mnist/, and --debug the traceback of an error.",
+            _colored("with every command:"),
+            "  --import MODULE        use families of your own from MODULE.py",
+            "  --import FILE.py:CLASS use one of them",
+            "  --data FOLDER          the folder that holds mnist/",
+            "  --debug                show the traceback of an error",
+            "",
+            "icpe COMMAND --help describes a command; --version prints the version.",
         ]
     )
 

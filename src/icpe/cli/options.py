@@ -31,34 +31,34 @@ def _optional(metavar: str) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Where:
-    """Where the work is done."""
+    """On this machine, or on a cluster."""
 
     engine: Annotated[Literal["local", "ray"], tyro.conf.arg(metavar="local|ray")] = (
         "local"
     )
-    """Do the work here, or on a Ray cluster; results are the same to the bit."""
+    """Run here, or on a Ray cluster; results are the same, bit for bit."""
     address: Annotated[str | None, _optional("ADDRESS")] = None
-    """With --engine ray: address of the cluster, or auto; one of this machine if left
-    out."""
+    """With --engine ray: address of the cluster, or auto.
+    A new one is started on this machine if left out."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Together:
-    """Several processes, on one machine or on many, that run this command together."""
+    """Run this command in several processes at once, on one machine or on many."""
 
     coordinator: Annotated[str | None, _optional("HOST:PORT")] = None
     """Where the processes meet: host of process 0, and a port that is free there."""
     num_processes: Annotated[int | None, _optional("N")] = None
     """With --coordinator: how many processes there are."""
     process_id: Annotated[int | None, _optional("I")] = None
-    """With --coordinator: which this one is, from 0; that one writes and prints."""
+    """With --coordinator: the number of this process; process 0 writes and prints."""
     join_seconds: Annotated[float, tyro.conf.arg(metavar="S")] = 120.0
     """With --coordinator: how long to wait for the other processes."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Data of the user's own that make a family, in place of its name."""
+    """Your own data instead of the name of a family."""
 
     likelihoods: Annotated[Path | None, _optional("FILE")] = None
     """CSV of hypothesis, query, outcome and probability."""
@@ -78,7 +78,7 @@ class Source:
     ] = ()
     """With --items: the abilities that divide the bands."""
     costs: Annotated[Path | None, _optional("FILE")] = None
-    """CSV of query and cost, for families from data."""
+    """With these: CSV of query and cost."""
 
     @property
     def is_given(self) -> bool:
@@ -95,10 +95,10 @@ class Source:
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """What is asked of the explorer: one of the first three."""
+    """What you want: one of --error-prob, --budget and --price."""
 
     error_prob: Annotated[float | None, _optional("P")] = None
-    """Stop as soon as the probability of a wrong answer is at most P."""
+    """Make few queries, and be wrong with probability at most P on average."""
     budget: Annotated[int | None, _optional("N")] = None
     """Make exactly N queries, then answer."""
     price: Annotated[float | None, _optional("C")] = None
@@ -109,8 +109,8 @@ class Goal:
         Literal["average", "belief", "every-hypothesis"],
         tyro.conf.arg(metavar="average|belief|every-hypothesis"),
     ] = "average"
-    """With --error-prob: of all answers on average, of those that it is sure of, or
-    whichever hypothesis is true."""
+    """With --error-prob: what P is about.
+    All answers, only those it is sure of, or every hypothesis by itself."""
 
     def request(self, default_error_prob: float | None = None):
         """The `icpe.core.goals.Request`, with a default where no goal was given."""

@@ -12,6 +12,7 @@ from icpe.core.family import AbstractTaskFamily, StepResult
 from icpe.core.history import History
 from icpe.core.simulate import reveals_something
 from icpe.core.spec import TaskSpec
+from icpe.portable.reading import listed, typed_number
 
 QUIT_WORDS = ("quit", "exit", "q")
 
@@ -122,6 +123,19 @@ def check_person_can_play(family: AbstractTaskFamily, name: str) -> None:
             )
 
 
+_OF_CASES = ("item-bank", "likelihoods", "network", "table")
+"""Families that data make, whose queries are about a case that is there."""
+
+
+def invitation(family: AbstractTaskFamily, name: str) -> str:
+    """What the person is to do."""
+    spec = family.spec
+    names = [spec.hypothesis_name(i) for i in range(spec.num_hypotheses)]
+    if name in _OF_CASES:
+        return f"Answer for one case; what is sought is one of {listed(names)}"
+    return f"Keep one of {names[0]} .. {names[-1]} in mind"
+
+
 def parse_outcome(
     line: str, spec: TaskSpec, query: int | None = None
 ) -> tuple[float, ...]:
@@ -144,7 +158,10 @@ def parse_outcome(
     if len(matches) > 1:
         raise InvalidOutcomeError(f"{text!r} may mean {' or '.join(matches)}.")
     try:
-        numbers = tuple(float(word) for word in text.replace(",", " ").split())
+        if spec.outcome_size == 1:
+            numbers = (typed_number(text),)
+        else:
+            numbers = tuple(map(float, text.replace(",", " ").split()))
     except ValueError:
         numbers = ()
     if labels and numbers not in labels.values():

@@ -26,8 +26,8 @@ class Args:
     """Watch one episode step by step, or answer the queries yourself.
 
     Without --error-prob, --budget or --price the explorer stops at an error
-    probability of 0.05, or at the smallest that a file is certified for or serves, if
-    that is larger.
+    probability of 0.05, or at the smallest larger one that its file is certified for;
+    if it has no certificate, at the smallest that it serves, if that is larger.
     """
 
     explorer: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPLORER")]
@@ -52,7 +52,9 @@ class Args:
     ] = None
     """Draw pictures step by step, as .png, .svg, .pdf or animated .gif; EXPLORER.png
     if left out."""
-    save: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    save: Annotated[
+        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
+    ] = None
     """Save the episode as a moving picture, an .svg that plays in a browser."""
     settings: Settings = dataclasses.field(default_factory=dict)
 
@@ -87,27 +89,33 @@ def run(args: Args) -> int:
     request = args.goal.request(_usual_error_prob(cast.explorers[args.explorer]))
     player = serve(cast.explorers[args.explorer], request, cast.family)
     keep_compiled_programs()
-    play = _play_with_person if args.human else _play_with_simulator
-    play(args, cast.family, request, player)
+    if args.human:
+        guard = getattr(cast.explorers[args.explorer], "guard", None)
+        _play_with_person(args, cast.family, request, player, guard)
+    else:
+        _play_with_simulator(args, cast.family, request, player)
     return 0
 
 
 def _usual_error_prob(explorer) -> float:
-    """What is asked for if nobody says: 0.05, or the least that a file can do."""
+    """What is asked for if nobody says.
+
+    0.05 if that is certified, else the smallest that is; where nothing is certified,
+    0.05, or the smallest that is served.
+    """
     from icpe.artifact import Artifact
     from icpe.core.errors import OperatingPointError
 
     if not isinstance(explorer, Artifact) or explorer.table is None:
         return DEFAULT_ERROR_PROB
+    if explorer.certificate_for(DEFAULT_ERROR_PROB) is not None:
+        return DEFAULT_ERROR_PROB
+    if explorer.certified_error_probs:
+        return explorer.certified_error_probs[0]
     try:
         explorer.serve(error_prob=DEFAULT_ERROR_PROB)
     except OperatingPointError:
-        certified = [
-            it["error_prob"]
-            for it in explorer.certificates
-            if it["certified"] and it["error_prob"] is not None
-        ]
-        return min(certified, default=explorer.table.smallest_error_prob())
+        return explorer.table.smallest_error_prob()
     return DEFAULT_ERROR_PROB
 
 
@@ -148,30 +156,30 @@ def _play_with_simulator(args: Args, family, request, player) -> None:
             console.print(f"Drawn step by step: {args.strip}", highlight=False)
 
 
-def _play_with_person(args: Args, family, request, player) -> None:
+def _play_with_person(args: Args, family, request, player, guard) -> None:
     import jax.random as jr
+    from rich.markup import escape
 
     from icpe.cli.episode import episode_key, run_episode
-    from icpe.cli.person import Person, PersonLeft, check_person_can_play
+    from icpe.cli.person import (
+        Person,
+        PersonLeft,
+        check_person_can_play,
+        invitation,
+    )
     from icpe.cli.terminal import output
     from icpe.cli.view import EpisodeView
     from icpe.families.registry import describe, family_name
 
     console = output()
-    spec = family.spec
     key = episode_key(args.seed, args.episode)
     check_person_can_play(family, family_name(family))
     view = EpisodeView(console, family, show_query=False)
     person = Person(family, read=input, write=ft.partial(console.print, markup=False))
-    first_name = spec.hypothesis_name(0)
-    last_name = spec.hypothesis_name(spec.num_hypotheses - 1)
-    what = f"Keep one of {first_name} .. {last_name} in mind"
-    if family.answers() is not None:
-        what = f"Answer for one case, which is one of {first_name} .. {last_name}"
     console.print(
         f"[bold]{args.explorer}[/] questions you: {describe(family)}"
         f"{_served(request, player)}\n"
-        f"{what}; type quit to leave."
+        f"{escape(invitation(family, family_name(family)))}; type quit to leave."
     )
     try:
         end = run_episode(
@@ -181,12 +189,27 @@ def _play_with_person(args: Args, family, request, player) -> None:
             key=jr.fold_in(key, 0),
             on_exchange=view.exchange,
             notices_contradictions=True,
+            guard=guard,
         )
     except (PersonLeft, KeyboardInterrupt):
         console.print("\nGoodbye.")
         return
     view.end(end, truth=None)
     _say_what_was_promised(console, request)
+    if player.certificate is not None:
+        _say_what_holds(console, end, guard)
+
+
+def _say_what_holds(console, end, guard) -> None:
+    """Whether the certificate covers what a person answered."""
+    if end.strange is not None:
+        dot = "" if end.strange.endswith("?") else "."
+        said = f"The certificate does not cover this: {end.strange}{dot}"
+    elif guard is None:
+        said = "Nothing checked whether the answers look right: mind the units."
+    else:
+        return
+    console.print(said, soft_wrap=True, highlight=False, markup=False)
 
 
 def _say_what_was_promised(console, request) -> None:

@@ -24,8 +24,8 @@ class Args:
     model: Annotated[
         str | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
     ] = None
-    """The explorer's file, or a name from `icpe zoo`; the model that the report names
-    if left out."""
+    """The explorer's file, or a name from `icpe zoo`.
+    By default the model that the report names."""
     json: bool = False
     """Print the result as one line of JSON."""
     seed: Seed = 0

@@ -32,8 +32,8 @@ class Args:
     overwrite: bool = False
     """Replace FILE if it is there already."""
     model: Annotated[str | None, _optional("FILE")] = None
-    """The explorer's file, or a name from `icpe zoo`; the model that the session names
-    if left out."""
+    """The explorer's file, or a name from `icpe zoo`.
+    By default the model that the session names."""
     seed: Seed = 0
     """Not used; accepted by every command."""
 
@@ -50,7 +50,6 @@ def run(args: Args) -> int:
     from icpe.cli.stored import check_stored, stored
     from icpe.core.errors import InvalidParameterError, UnknownNameError
     from icpe.core.files import replacing, writing
-    from icpe.deploy.storage import check_session_id
 
     out = args.out or Path(f"{args.session}.html")
     if out.suffix.lower() not in _KINDS:
@@ -59,6 +58,8 @@ def run(args: Args) -> int:
         )
     check_stored(args.storage)
     check_out(out, overwrite=args.overwrite)
+    from icpe.deploy.storage import check_session_id
+
     with stored(args.storage) as storage:
         events = tuple(storage.read(check_session_id(args.session)))
         if not events:

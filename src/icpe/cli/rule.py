@@ -23,8 +23,8 @@ class Args:
         tyro.conf.Positional[str],
         tyro.conf.arg(metavar="FAMILY", help_behavior_hint=""),
     ] = ""
-    """A family with an exact belief or a likelihood; `icpe tasks` lists families. Left
-    out where data make it."""
+    """A family with an exact belief or a likelihood; `icpe tasks` lists families.
+    Leave it out if you give data."""
     source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(
         default_factory=Source
     )
@@ -33,8 +33,8 @@ class Args:
     score: Annotated[
         str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")
     ] = None
-    """How queries are chosen: information-gain, top-two, or another rule of `icpe
-    baselines`; if left out, the cheapest at accuracy 0.9 in a short trial."""
+    """How queries are chosen: information-gain, top-two, or another baseline.
+    By default the cheapest at accuracy 0.9 in a short trial."""
     overwrite: bool = False
     """Replace FILE if it is there already, with its certificates."""
     calibration_episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 4096

@@ -41,6 +41,9 @@ class Args:
     """The largest request that is read."""
     max_history: Annotated[int, tyro.conf.arg(metavar="N")] = 10_000
     """The longest history that is taken at once."""
+    no_warm: bool = False
+    """Say at once that the service is ready; a model is then compiled when it is first
+    used."""
     quiet: bool = False
     """Do not log every request."""
     seed: Seed = 0
@@ -114,4 +117,5 @@ def _settings(args: Args, Settings):
         max_body=args.max_body,
         max_history=args.max_history,
         log=not args.quiet,
+        warm=not args.no_warm,
     )

@@ -5,10 +5,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from icpe.artifact.certificate import Certificate, covering, digest
-from icpe.artifact.document import subject_of
+from icpe.artifact.certificate import Certificate
+from icpe.artifact.document import serving_certificate
 from icpe.artifact.operating_table import OperatingRow, OperatingTable
-from icpe.core.errors import ArtifactError, OperatingPointError
+from icpe.core.errors import OperatingPointError
 
 _ERROR_PROBS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
 
@@ -23,6 +23,7 @@ class Served:
         price: at which price.
         accuracy: there, in calibration or in the episodes of the certificate.
         mean_queries: there, from the same episodes.
+        mean_cost: there, from the same episodes.
         certified: whether a certificate serves it, and then larger error
             probabilities as well.
         row: of the operating table at that price; None if it has none, which only a
@@ -33,6 +34,7 @@ class Served:
     price: float
     accuracy: float
     mean_queries: float
+    mean_cost: float
     certified: bool
     row: OperatingRow | None
 
@@ -59,7 +61,7 @@ def served_requests(
     served: dict[tuple[float, bool], Served] = {}
     for error_prob in sorted({*_ERROR_PROBS, *_certified(document)}, reverse=True):
         with contextlib.suppress(OperatingPointError):
-            certificate = None if capped else _certificate(document, error_prob)
+            certificate = None if capped else serving_certificate(document, error_prob)
             if certificate is not None:
                 entry = _by_certificate(certificate, table)
             elif error_prob in _ERROR_PROBS:
@@ -77,22 +79,17 @@ def _certified(document: Mapping[str, Any]) -> Iterator[float]:
             yield float(record["error_prob"])
 
 
-def _certificate(document: Mapping[str, Any], error_prob: float) -> Certificate | None:
-    """The certificate that serves; one that cannot be read serves nothing."""
-    with contextlib.suppress(ArtifactError):
-        return covering(
-            document["certificates"],
-            error_prob,
-            weights=document.get("weights", ""),
-            table=digest(document["operating_table"]),
-            document=lambda: subject_of(document),
-        )
-    return None
-
-
 def _by_table(error_prob: float, row: OperatingRow) -> Served:
     assert row.price is not None
-    return Served(error_prob, row.price, row.accuracy, row.mean_queries, False, row)
+    return Served(
+        error_prob,
+        row.price,
+        row.accuracy,
+        row.mean_queries,
+        row.mean_cost,
+        certified=False,
+        row=row,
+    )
 
 
 def _by_certificate(certificate: Certificate, table: OperatingTable) -> Served:
@@ -102,6 +99,7 @@ def _by_certificate(certificate: Certificate, table: OperatingTable) -> Served:
         certificate.price,
         accuracy=certificate.bound_successes / certificate.episodes,
         mean_queries=certificate.mean_queries,
+        mean_cost=certificate.mean_cost,
         certified=True,
         row={row.price: row for row in table.priced()}.get(certificate.price),
     )

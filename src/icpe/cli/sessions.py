@@ -19,11 +19,11 @@ class Args:
     """Where they are kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE."""
     status: Annotated[
         Literal["open", "stopped", "closed"] | None,
-        tyro.conf.arg(help_behavior_hint=""),
+        tyro.conf.arg(metavar="open|stopped|closed", help_behavior_hint=""),
     ] = None
-    """Only sessions of this status; all if left out."""
+    """Only sessions with this status; all if left out."""
     limit: Annotated[int, tyro.conf.arg(metavar="N")] = 100
-    """The most sessions that are listed."""
+    """List at most N sessions."""
     json: bool = False
     """Print the list as one line of JSON."""
     seed: Seed = 0
@@ -38,13 +38,14 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Lists them."""
-    from icpe.cli.stored import stored
+    from icpe.cli.stored import check_stored, stored
     from icpe.cli.terminal import output, print_json
-    from icpe.core.errors import InvalidParameterError
+    from icpe.core.checks import check_at_least
+
+    check_at_least("--limit", args.limit, 1)
+    check_stored(args.storage)
     from icpe.deploy.events import Status
 
-    if args.limit < 1:
-        raise InvalidParameterError(f"--limit must be at least 1; got {args.limit}.")
     status = None if args.status is None else Status(args.status)
     with stored(args.storage) as storage:
         found = storage.sessions(args.limit, status=status)

@@ -32,9 +32,9 @@ def check_stored(url: str) -> None:
 @contextlib.contextmanager
 def stored(url: str) -> Iterator:
     """The storage of a URL, which must be there already."""
+    check_stored(url)
     from icpe.deploy.storage import open_storage
 
-    check_stored(url)
     storage = open_storage(url)
     try:
         yield storage

@@ -43,13 +43,13 @@ class Args:
     time_limit: Annotated[
         str | None, tyro.conf.arg(metavar="TIME", help_behavior_hint="")
     ] = None
-    """run: begin no cell after this time, and stop a training with a checkpoint: 90,
-    90s, 9m or 1h."""
+    """run: begin no cell after this time (90, 90s, 9m or 1h).
+    A training stops with a checkpoint."""
     preset: Annotated[
         Literal["cpu", "gpu"] | None,
         tyro.conf.arg(metavar="cpu|gpu", help_behavior_hint=""),
     ] = None
-    """run: settings of trainings; by what there is."""
+    """run: settings of trainings; by the hardware if left out."""
     where: tyro.conf.OmitArgPrefixes[Where] = dataclasses.field(default_factory=Where)
     cpus: Annotated[float, tyro.conf.arg(metavar="N")] = 1.0
     """run, ray: CPUs that a cell holds."""

@@ -25,8 +25,8 @@ class Args:
     storage: Annotated[str, tyro.conf.arg(metavar="URL")] = DEFAULT_STORAGE
     """The storage of the service."""
     scopes: Annotated[str, tyro.conf.arg(metavar="WORDS")] = "run"
-    """What it allows: read (look), run (create and answer sessions), admin (make
-    tokens); each includes those before it."""
+    """What it allows: read, run (create and answer sessions) or admin (make tokens).
+    Each includes those before it."""
     name: Annotated[str, tyro.conf.arg(metavar="TEXT")] = "unnamed"
     """Whose it is, for the list."""
     days: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = (
@@ -48,12 +48,17 @@ EXAMPLES = (
 def run(args: Args) -> int:
     """Makes, lists or revokes."""
     from icpe.core.errors import InvalidParameterError
+
+    if args.action == "revoke" and args.id is None:
+        raise InvalidParameterError(
+            "ID is missing; icpe token list shows the ids of all tokens."
+        )
+    if args.action != "revoke" and args.id is not None:
+        raise InvalidParameterError(
+            f"icpe token {args.action} takes no ID; got {args.id!r}."
+        )
     from icpe.deploy.storage import open_storage
 
-    if (args.action == "revoke") != (args.id is not None):
-        raise InvalidParameterError(
-            "icpe token revoke ID names one token; create and list take no id."
-        )
     storage = open_storage(args.storage)
     try:
         {"create": _create, "list": _list, "revoke": _revoke}[args.action](

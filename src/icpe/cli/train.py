@@ -38,8 +38,8 @@ class Args:
         tyro.conf.Positional[str],
         tyro.conf.arg(metavar="FAMILY", help_behavior_hint=""),
     ] = ""
-    """The family to train for: `icpe tasks` lists them; FILE.py:CLASS is one of your
-    own; left out where data make it."""
+    """The family to train for: a name from `icpe tasks`, or FILE.py:CLASS.
+    Leave it out if you give data."""
     source: tyro.conf.OmitArgPrefixes[Source] = dataclasses.field(
         default_factory=Source
     )
@@ -59,12 +59,12 @@ class Args:
         Literal["cpu", "gpu"] | None,
         tyro.conf.arg(metavar="cpu|gpu", help_behavior_hint=""),
     ] = None
-    """Settings for two cores and small sizes, or for one GPU; by what there is."""
+    """Settings for two cores, or for one GPU; by the hardware if left out."""
     start_from: Annotated[
         str | None,
         tyro.conf.arg(name="from", metavar="FILE", help_behavior_hint=""),
     ] = None
-    """Fine-tune this explorer, or one from `icpe zoo`, instead of starting afresh."""
+    """Start from this explorer, or one from `icpe zoo`, instead of from scratch."""
     time_limit: Annotated[
         str | None, tyro.conf.arg(metavar="TIME", help_behavior_hint="")
     ] = None
@@ -74,9 +74,9 @@ class Args:
     plot: Annotated[
         Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
     ] = None
-    """Draw how it got better to FILE (.svg, .png or .pdf)."""
+    """Draw how the explorer improved to FILE (.svg, .png or .pdf)."""
     resume: bool = False
-    """Go on from the checkpoint beside FILE."""
+    """Continue from the checkpoint beside FILE."""
     checkpoint_seconds: Annotated[float, tyro.conf.arg(metavar="S")] = 60.0
     """Seconds between two checkpoints; 0 makes one whenever progress is reported."""
     light_checkpoint: bool = False

@@ -70,6 +70,11 @@ class EpisodeView:
             console.print(
                 "[yellow]Undecided[/]: the belief that was asked for was not reached."
             )
+        if self._nothing_was_known(end):
+            console.print(
+                "[yellow]No answer was known[/]: what follows is a guess, by how "
+                "common each answer is."
+            )
         answer = escape(spec.hypothesis_name(end.recommendation))
         if truth is None:
             console.print(f"The answer: [bold]{answer}[/].")
@@ -80,6 +85,14 @@ class EpisodeView:
             console.print(
                 f"The answer: [bold red]{answer}[/], which is wrong; it was {right}."
             )
+
+    def _nothing_was_known(self, end: EpisodeEnd) -> bool:
+        answers = self._family.answers()
+        return (
+            answers is not None
+            and len(end.exchanges) > 0
+            and all(answers.is_unknown(it.query, it.outcome) for it in end.exchanges)
+        )
 
 
 def belief_lines(belief: np.ndarray, spec: TaskSpec) -> list[str]:

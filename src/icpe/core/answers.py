@@ -1,7 +1,15 @@
 """How people answer queries whose outcomes are not plain numbers to them."""
 
 import abc
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class AnswerPart(NamedTuple):
+    """One value of an answer; `words` are those it can be, none for a number."""
+
+    name: str
+    words: tuple[str, ...]
+    unit: str = ""
 
 
 class AbstractAnswers(abc.ABC):
@@ -20,5 +28,20 @@ class AbstractAnswers(abc.ABC):
         """What can be answered, in a few words, such as "a number"."""
 
     @abc.abstractmethod
+    def parts(self, query: int) -> tuple[AnswerPart, ...]:
+        """The values that make up an answer; `read` takes them in this order.
+
+        Each may be None, where it is not known.
+        """
+
+    @abc.abstractmethod
     def words(self, query: int, outcome: Any) -> str:
         """An outcome of a query as it would be answered."""
+
+    def why_strange(self, query: int, outcome: Any) -> str | None:
+        """Why no task of the family gives such an outcome; None where some may."""
+        return None
+
+    def is_unknown(self, query: int, outcome: Any) -> bool:
+        """Whether an outcome says that nothing of what was asked is known."""
+        return False

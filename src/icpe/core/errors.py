@@ -18,6 +18,19 @@ from icpe.portable.errors import UnsupportedError as UnsupportedError
 from icpe.portable.errors import suggesting as suggesting
 
 
+def missing_extra(needing: str, extra: str) -> MissingExtraError:
+    """The error where a package of an extra is not installed.
+
+    Args:
+        needing: what needs which package, such as "Figures need matplotlib".
+        extra: by which the package is installed.
+    """
+    return MissingExtraError(
+        f"{needing}, of the extra {extra}; install it with pip install "
+        f'"icpe[{extra}]", or in a clone of icpe with pip install ".[{extra}]".'
+    )
+
+
 def not_served(
     explorer: str, family: str, served: Iterable[str], others: Iterable[str]
 ) -> str:
@@ -29,10 +42,16 @@ def not_served(
         served: the families that it serves.
         others: the explorers that serve the family.
     """
+    cannot = f"Explorer {explorer!r} cannot serve family {family!r}"
+    others = tuple(others)
+    if not others:
+        return (
+            f"{cannot}, and no other baseline can: it gives no exact posterior. "
+            "Add log_likelihood or exact_belief to its class, or train an explorer."
+        )
     return (
-        f"Explorer {explorer!r} cannot serve family {family!r}, only "
-        f"{', '.join(served)}; the explorers that serve {family!r} are: "
-        f"{', '.join(others) or 'none'}."
+        f"{cannot}, only {', '.join(served)}; the explorers that serve {family!r} are: "
+        f"{', '.join(others)}."
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, SupportsFloat
 
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from icpe.core.checks import is_whole
@@ -102,8 +103,7 @@ class TaskSpec:
     def __post_init__(self):
         for field in dataclasses.fields(self):
             if field.default == ():  # lists and arrays are welcome too
-                value = _as_tuple(getattr(self, field.name))
-                object.__setattr__(self, field.name, value)
+                object.__setattr__(self, field.name, _entries(self, field.name))
         _check_counts(self)
         _check_lengths(self)
         _check_shapes(self)
@@ -227,6 +227,26 @@ def reveal(spec: TaskSpec, name: str, *, scale: float) -> TaskSpec:
         reveals=True,
         reset_entries=(*spec.reset_entries, size),
     )
+
+
+def _entries(spec: TaskSpec, name: str) -> Any:
+    """The value of a field that has several, in tuples.
+
+    Raises:
+        InvalidParameterError: one number, or an array that is being compiled.
+    """
+    value = getattr(spec, name)
+    if isinstance(value, Tracer):
+        raise InvalidParameterError(
+            f"TaskSpec.{name} must be a tuple, not an array of jax.numpy, which has no "
+            "values while a method is compiled."
+        )
+    value = _as_tuple(value)
+    if isinstance(value, bool | int | float):
+        raise InvalidParameterError(
+            f"TaskSpec.{name} must be a tuple, such as ({value},); got {value}."
+        )
+    return value
 
 
 def _as_tuple(value: Any) -> Any:

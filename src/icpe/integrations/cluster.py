@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from icpe.core.engine import AbstractEngine, Item, Result
-from icpe.core.errors import InvalidParameterError, MissingExtraError
+from icpe.core.errors import InvalidParameterError, missing_extra
 
 _RETRIES = 100
 _AHEAD = 4
@@ -36,10 +36,7 @@ class RayEngine(AbstractEngine):
         try:
             import ray
         except ImportError as error:
-            raise MissingExtraError(
-                'The engine "ray" needs Ray; install it with pip install '
-                '"icpe[cluster]".'
-            ) from error
+            raise missing_extra('The engine "ray" needs Ray', "cluster") from error
         if not ray.is_initialized():
             try:
                 ray.init(

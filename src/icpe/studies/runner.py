@@ -184,7 +184,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--cells", nargs="*", default=(), help='such as "K=8/*"')
     parser.add_argument("--seeds", nargs="*", type=int, default=(), help="such as 0 1")
     parser.add_argument("--time-limit", default="inf", help="such as 90s, 9m or 1h")
-    parser.add_argument("--preset", choices=("cpu", "gpu"), help="by what there is")
+    parser.add_argument(
+        "--preset", choices=("cpu", "gpu"), help="by the hardware by default"
+    )
     parser.add_argument("--sizes", choices=("full", "tiny"), default="full")
     args = parser.parse_args(argv)
     names = study_names() if args.name == "all" else (args.name,)

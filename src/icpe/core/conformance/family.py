@@ -1,6 +1,8 @@
 """What every task family must satisfy, as one function for any test."""
 
+import contextlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import equinox as eqx
@@ -56,6 +58,24 @@ def check_family(
     _check_episodes(family, seed)
     if beliefs:
         check_beliefs(family)
+
+
+@contextlib.contextmanager
+def explaining(family: AbstractTaskFamily) -> Iterator[None]:
+    """Lets an error inside be explained by the contract that the family breaks.
+
+    Costs nothing where nothing is raised.
+
+    Raises:
+        ConformanceError: something was raised, and the family breaks its contract.
+    """
+    try:
+        yield
+    except IcpeError:
+        raise
+    except Exception:
+        check_family(family, beliefs=False)
+        raise
 
 
 def check_is_family(family: Any) -> None:

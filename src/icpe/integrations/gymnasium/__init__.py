@@ -5,12 +5,10 @@ Importing it registers every family of ours as `icpe/NAME-v0`.
 
 import importlib.util
 
-from icpe.core.errors import MissingExtraError
+from icpe.core.errors import missing_extra
 
 if importlib.util.find_spec("gymnasium") is None:
-    raise MissingExtraError(
-        "Environments need gymnasium; install it with pip install 'icpe[gym]'."
-    )
+    raise missing_extra("Environments need gymnasium", "gym")
 
 from icpe.integrations.gymnasium.environment import FamilyEnv as FamilyEnv
 from icpe.integrations.gymnasium.family import HostFamily as HostFamily
