@@ -26,7 +26,7 @@ test-all: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or not slow"
 
 test-services: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "services and not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -rs -m "services and not slow" $(TESTS)
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -74,7 +74,7 @@ def main() -> None:
     sys.path.insert(0, str(TESTS))
     from support.diagnosis import diagnosis as patients
     from support.pictures import digit_picture
-    from support.serving import ServedFolder
+    from support.running_service import RunningService
 
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder, models = Path(name), Path(name) / "models"
@@ -85,15 +85,16 @@ def main() -> None:
         words = ("-m", "icpe", "certify", file, "--error-prob", "0.25")
         subprocess.run([sys.executable, *map(str, words)], check=True)
         digit_picture(folder / "digit.png")
-        service = ServedFolder(models, folder)
+        storage = f"sqlite:///{folder / 'sessions.db'}"
+        service = RunningService(storage, models, folder / "log.txt", workers=1)
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
         )
         try:
             tab = browser.new_page(viewport=SIZE)  # pyright: ignore[reportArgumentType]
             tab.set_default_timeout(180_000)
-            diagnosis(tab, service.address, out)
-            digits(tab, service.address, folder / "digit.png", out)
+            diagnosis(tab, service.url, out)
+            digits(tab, service.url, folder / "digit.png", out)
         finally:
             browser.close()
             service.kill()

@@ -1,5 +1,6 @@
 """The documentation pages of the zoo, made from what the files say."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,6 +57,7 @@ _PAGE = """\
 | budget | 1 to {horizon} queries |
 | price | {low:.4g} to {high:.4g} |
 | size | {size:.2f} MB |
+| guard | {guard} |
 | {made} on {device}, with icpe {icpe} and jax {jax} |
 {images}
 {certificate}
@@ -139,6 +141,7 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         low=low,
         high=high,
         size=card.size_bytes / 1e6,
+        guard=_guard(document.get("guard")),
         made="measured |" if is_rule else trained,
         how="made" if is_rule else "trained",
         afterwards=_NOTHING_LEARNED if is_rule else _ROUNDED,
@@ -156,6 +159,15 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         tested=_tested(card.training_command),
         weights=document["weights"],
     )
+
+
+def _guard(guard: Mapping[str, Any] | None) -> str:
+    """How rarely it is wrong, and where it is said what it notices."""
+    where = "[what it notices](../certificates.md#when-it-does-not-apply)"
+    if guard is None:
+        return f"none; {where.replace('it notices', 'guards notice')}"
+    share = math.ceil(1e4 * guard["record"]["upper_bound"]) / 100
+    return f"at most {share:.2f} % of its own sessions raise an alarm; {where}"
 
 
 def _trained(card: Card) -> str:
