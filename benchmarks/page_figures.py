@@ -20,6 +20,8 @@ from icpe import make_rule, zoo
 
 TESTS = Path(__file__).parents[1] / "tests"
 CHROMIUM = "/usr/bin/chromium"
+DRAWN = "Object.keys(sessionStorage).some((it) => it.startsWith('icpe-picture'))"
+"""A picture that was loaded is on the canvas."""
 SIZE = {"width": 1080, "height": 900}
 PRESENT = ("fever", "sudden onset", "sore throat")
 """The findings of a patient with influenza."""
@@ -43,7 +45,7 @@ def digits(tab: Page, address: str, picture: Path, out: Path) -> None:
     """A digit of which two patches are known."""
     begin(tab, address, "digits")
     tab.set_input_files("#load", picture)
-    tab.wait_for_timeout(1000)
+    tab.wait_for_function(DRAWN)
     for number in (1, 2):
         tab.click("#reveal")
         tab.wait_for_selector(f"#at[max='{number}']")

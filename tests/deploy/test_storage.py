@@ -13,7 +13,7 @@ from icpe.core.errors import (
     MissingExtraError,
     StorageError,
 )
-from icpe.deploy import sql
+from icpe.deploy import sqlite_file
 from icpe.deploy.events import Event, Kind, Status
 from icpe.deploy.memory import MemoryStorage
 from icpe.deploy.sql import SqlStorage
@@ -152,7 +152,7 @@ def test_whoever_wants_to_write_waits_for_its_turn_and_not_forever(
     assert 0.2 < time.monotonic() - begun < 10
     leaving.join()
     other.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr(sql, "_BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECONDS", 0.2)
     with pytest.raises(StorageError, match="database is locked; fix that"):
         storage.append("a", [event(1)])
     other.rollback()

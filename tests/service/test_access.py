@@ -81,7 +81,9 @@ def test_a_wrong_secret_with_a_right_id_is_refused(client, storage):
     token, kept = create_token(storage, "test", ["read"])
     wrong = f"icpe_{kept.id}_" + "A" * 43
     headers = {"Authorization": f"Bearer {wrong}"}
-    assert client.get("/v1/models", headers=headers).status_code == 401
+    answer = client.get("/v1/models", headers=headers)
+    assert answer.status_code == 401
+    assert answer.json()["detail"].startswith("This is no token of this service;")
     assert token not in repr(storage.tokens()) and kept.digest not in token
 
 
@@ -90,7 +92,9 @@ def test_a_revoked_token_works_for_a_second_at_most(client, storage, monkeypatch
     assert client.get("/v1/models", headers=headers).status_code == 200
     storage.revoke_token(storage.tokens()[-1].id, time.time())
     monkeypatch.setattr(access, "REMEMBERED_SECONDS", 0.0)
-    assert client.get("/v1/models", headers=headers).status_code == 401
+    answer = client.get("/v1/models", headers=headers)
+    assert answer.status_code == 401
+    assert answer.json()["detail"].startswith("This token was revoked on 20")
 
 
 def test_an_expired_token_is_refused(client, storage, monkeypatch):
@@ -98,7 +102,9 @@ def test_an_expired_token_is_refused(client, storage, monkeypatch):
     assert client.get("/v1/models", headers=headers).status_code == 200
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 2 * 86_400)
-    assert client.get("/v1/models", headers=headers).status_code == 401
+    answer = client.get("/v1/models", headers=headers)
+    assert answer.status_code == 401
+    assert answer.json()["detail"].startswith("This token expired on 20")
 
 
 def test_tokens_can_be_made_and_revoked_over_http(client, storage):

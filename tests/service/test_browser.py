@@ -22,6 +22,8 @@ _OPTIONS = (
     "--disable-component-update",
     "--disable-sync",
 )
+DRAWN = "Object.keys(sessionStorage).some((it) => it.startsWith('icpe-picture'))"
+"""A picture that was loaded is on the canvas."""
 PATIENCE = 120_000
 """Milliseconds: models are compiled when they are first used."""
 
@@ -128,7 +130,7 @@ def test_a_digit_by_clicks_on_patches(tab, service, tmp_path):
     label = digit_picture(tmp_path / "digit.png")
     begin(tab, service, "digits")
     tab.set_input_files("#load", tmp_path / "digit.png")
-    tab.wait_for_timeout(500)
+    tab.wait_for_function(DRAWN)
     number = 0
     while tab.query_selector("form.tell"):
         tab.click(".picture a:has(.asked)" if number % 2 else "#reveal")

@@ -215,10 +215,38 @@ def test_without_a_token_everything_leads_to_the_sign_in(guarded):
     client, _ = guarded
     for path in ("/", f"/models/{BANDIT_MODEL}", "/sessions/any"):
         answer = client.get(path, follow_redirects=False)
-        assert answer.status_code == 303 and answer.headers["location"] == "/sign-in"
+        back = "" if path == "/" else f"?next={path}"
+        assert answer.status_code == 303
+        assert answer.headers["location"] == f"/sign-in{back}"
     answer = client.post("/sign-in", data={"token": "icpe_wrong_wrong"})
-    assert answer.status_code == 403 and "no valid token" in answer.text
+    assert answer.status_code == 403 and "no token of this service" in answer.text
     assert "icpe_token" not in client.cookies
+
+
+def test_a_token_that_expires_leads_back_to_the_session(guarded, monkeypatch):
+    client, storage = guarded
+    secret, kept = create_token(storage, "lab", ["run"], days=1)
+    client.post("/sign-in", data={"token": secret})
+    path, text = start(client)
+    monkeypatch.setattr("icpe.service.access.REMEMBERED_SECONDS", -1.0)
+    assert kept.expires is not None
+    later = kept.expires + 1
+    monkeypatch.setattr("icpe.service.tokens.time.time", lambda: later)
+    given = fields(text, f"{path}/tell") | {"value-0": "1"}
+    answer = client.post(f"{path}/tell", data=given, headers={"HX-Request": "true"})
+    assert answer.headers["hx-redirect"] == f"/sign-in?next={path}"
+    asked = client.get(answer.headers["hx-redirect"]).text
+    assert "This token expired on 20" in asked
+    other = create_token(storage, "lab", ["run"])[0]
+    form = {"token": other, "next": re.findall(r'name="next" value="(.*?)"', asked)[0]}
+    answer = client.post("/sign-in", data=form, follow_redirects=False)
+    assert answer.headers["location"] == path
+    assert "Question 1" in client.get(path).text
+    for elsewhere in ("//evil.example", "https://evil.example", "/sessions/../x"):
+        answer = client.post(
+            "/sign-in", data=form | {"next": elsewhere}, follow_redirects=False
+        )
+        assert answer.headers["location"] == "/"
 
 
 def test_a_token_is_entered_once_and_kept_where_scripts_cannot_read_it(guarded):

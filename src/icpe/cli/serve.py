@@ -66,29 +66,64 @@ def run(args: Args) -> int:
 
     for package in ("fastapi", "uvicorn", "sqlalchemy", "prometheus_client", "jinja2"):
         check_serve_extra(package, "icpe serve")
-    from icpe.service.models import Models
     from icpe.service.server import check_address, run_server
+    from icpe.service.workers import listening
 
     check_address(args.host, args.open)
-    names = Models(settings.models_folder).names()
-    storage = open_storage(settings.storage)
-    has_tokens = bool(storage.tokens())
-    storage.close()
-    keep_compiled_programs()
-    shown = f"[{args.host}]" if ":" in args.host else args.host
-    print(
-        f"icpe serves {len(names)} models on http://{shown}:{args.port} "
-        f"(API: /v1/openapi.json); Ctrl-C stops it.",
-        flush=True,
-    )
-    if not args.open and not has_tokens:
-        print(
-            "Nobody can use it yet: make a token with icpe token create --storage "
-            f"{settings.storage}, or serve this machine alone with --open.",
-            flush=True,
-        )
-    run_server(settings, args.host, args.port, args.workers)
+    # Before the storage is touched and anything is announced.
+    with listening(args.host, args.port) as door:
+        is_new = _is_new(settings.storage)
+        storage = open_storage(settings.storage)
+        has_tokens = bool(storage.tokens())
+        storage.close()
+        keep_compiled_programs()
+        port = door.getsockname()[1]
+        for line in _greeting(args, settings, port, is_new, has_tokens):
+            print(line, flush=True)
+        run_server(settings, door, args.workers)
     return 0
+
+
+def _greeting(args: Args, settings, port: int, is_new: bool, has_tokens: bool):
+    """What whoever starts a service should know."""
+    from icpe.service.models import Models
+
+    usable, problems = Models(settings.models_folder).cards()
+    number = f"{len(usable)} model{'' if len(usable) == 1 else 's'}"
+    shown = f"[{args.host}]" if ":" in args.host else args.host
+    yield (
+        f"icpe serves {number} on http://{shown}:{port} (API: /v1/openapi.json); "
+        "Ctrl-C stops it."
+    )
+    if settings.storage != "memory://":
+        new = ", a new file" if is_new else ""
+        yield f"Sessions are kept in {_place(settings.storage)}{new}."
+    for name, problem in problems.items():
+        yield f"{name} is not offered: {problem}"
+    if not usable:
+        yield (
+            f"There is no trained explorer in {settings.models_folder} yet; files put "
+            "there are offered at once."
+        )
+    if not args.open and not has_tokens:
+        yield (
+            "Nobody can use it yet: make a token with icpe token create --storage "
+            f"{settings.storage}, or serve this machine alone with --open."
+        )
+
+
+def _place(storage: str) -> str:
+    """The file, or the database without its password."""
+    from sqlalchemy import make_url
+
+    url = make_url(storage)
+    if url.drivername == "sqlite" and url.database:
+        return str(Path(url.database).absolute())
+    return url.render_as_string(hide_password=True)
+
+
+def _is_new(storage: str) -> bool:
+    return storage.startswith("sqlite:///") and not Path(_place(storage)).exists()
 
 
 def _settings(args: Args, Settings):

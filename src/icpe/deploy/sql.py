@@ -7,14 +7,11 @@ the disk before the transaction ends.
 import contextlib
 import json
 import sqlite3
-import time
 import weakref
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import event as sa_event
 from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -25,6 +22,7 @@ from icpe.core.errors import (
 )
 from icpe.deploy.events import Event, Kind, Status
 from icpe.deploy.sql_schema import EVENTS, SESSIONS, TOKENS, migrate
+from icpe.deploy.sqlite_file import sqlite_engine
 from icpe.deploy.storage import (
     AbstractStorage,
     AccessToken,
@@ -34,8 +32,6 @@ from icpe.deploy.storage import (
     unknown_token,
 )
 
-_BUSY_SECONDS = 20
-_TRY_SECONDS = 0.001
 _DRIVERS = {
     "sqlite": "sqlite",
     "postgresql": "postgresql+psycopg",
@@ -274,56 +270,7 @@ def _engine(url: str) -> sa.Engine:
             "storage sqlite:// needs a file, as in sqlite:///trial.db; for sessions "
             "that are forgotten use memory://."
         )
-    folder = Path(parsed.database).parent
-    if not parsed.database.startswith("file:") and not folder.is_dir():
-        raise StorageError(
-            f"storage {url} cannot be opened: there is no folder {folder}; make it, or "
-            "name another file."
-        )
-    engine = sa.create_engine(
-        parsed, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}
-    )
-    sa_event.listen(engine, "connect", _prepare_sqlite)
-    sa_event.listen(engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _prepare_sqlite(connection: Any, record: Any) -> None:
-    """Transactions begin where we say, and end on the disk."""
-    connection.isolation_level = None
-    for pragma in (
-        f"busy_timeout={_BUSY_SECONDS * 1000}",
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin_sqlite(connection: sa.Connection) -> None:
-    """Takes the right to write at once, since asking for it later may be refused.
-
-    SQLite itself would wait longer and longer between its tries, and a process whose
-    neighbor writes much would hardly ever get its turn.
-    """
-    if connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
-        return
-    raw = connection.connection.driver_connection
-    assert raw is not None
-    end = time.monotonic() + _BUSY_SECONDS
-    raw.execute("PRAGMA busy_timeout=0")
-    try:
-        while True:
-            try:
-                raw.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-                if not busy or time.monotonic() > end:
-                    raise
-            time.sleep(_TRY_SECONDS)
-    finally:
-        raw.execute(f"PRAGMA busy_timeout={int(_BUSY_SECONDS * 1000)}")
+    return sqlite_engine(parsed)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from icpe.deploy.storage import AbstractStorage, AccessToken
-from icpe.service.tokens import allows, find_valid, is_valid
+from icpe.service.tokens import allows, find_valid, is_valid, why_invalid
 
 REMEMBERED_SECONDS = 1.0
 """How long a valid token is not looked up again, and so still works when revoked."""
@@ -32,6 +32,10 @@ class Access:
                 self._known.clear()
             self._known[_key(given)] = found, time.monotonic()
         return found
+
+    def why_refused(self, given: str) -> str:
+        """What is wrong with a token that was not found; looks into the storage."""
+        return why_invalid(self._storage, given)
 
     def remembered(self, given: str) -> AccessToken | None:
         """The same, if it was looked up just now."""
@@ -84,11 +88,13 @@ def require(scope: str):
             _limit(access, f"new from {host}")
             token = await service.sessions.blocking(access.find, given)
         if token is None:
+            why = "A valid access token is needed"
+            if given:
+                why = await service.sessions.blocking(access.why_refused, given)
             raise HTTPException(
                 401,
-                "A valid access token is needed, as in the header Authorization: "
-                "Bearer icpe_..; whoever runs the service makes one by icpe token "
-                "create.",
+                f"{why}; whoever runs the service makes one by icpe token create, and "
+                "it is sent as the header Authorization: Bearer icpe_...",
                 {"WWW-Authenticate": "Bearer"},
             )
         request.state.token_id = token.id

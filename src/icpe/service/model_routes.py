@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from icpe.core.errors import IcpeError, InvalidParameterError
+from icpe.core.errors import InvalidParameterError
 from icpe.core.request import Request as Goal
 from icpe.core.units import Units
 from icpe.service import schemas
@@ -27,13 +27,8 @@ async def list_models(request: Request) -> Any:
     service = request.app.state.service
 
     def read() -> list[dict[str, Any]]:
-        found = []
-        for name in service.models.names():
-            try:
-                found.append(model_summary(name, service.models.card(name)))
-            except IcpeError:
-                continue  # a file that cannot be used is not offered
-        return found
+        cards, _ = service.models.cards()  # a file that cannot be used is not offered
+        return [model_summary(name, card) for name, card in cards.items()]
 
     return JSONResponse({"models": finite(await service.sessions.blocking(read))})
 

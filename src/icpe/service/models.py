@@ -92,6 +92,17 @@ class Models:
             files = [it for it in os.listdir(self._folder) if it.endswith(SUFFIX)]
         return sorted(it.removesuffix(SUFFIX) for it in files if it[0] != ".")
 
+    def cards(self) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+        """What usable files say about themselves, and what is wrong with others."""
+        cards: dict[str, dict[str, Any]] = {}
+        problems: dict[str, str] = {}
+        for name in self.names():
+            try:
+                cards[name] = self.card(name)
+            except IcpeError as error:
+                problems[name] = str(error)
+        return cards, problems
+
     def get(self, name: str) -> Model:
         """The model of a name, as its file is now.
 
@@ -169,6 +180,9 @@ def _version(path: Path) -> tuple[Any, ...]:
 def _explained(path: Path):
     try:
         yield
+    except ArtifactError as error:
+        # Clients need not know where files lie.
+        raise ArtifactError(str(error).replace(str(path), path.name)) from error
     except OSError as error:
         if isinstance(error, IcpeError):
             raise

@@ -3,6 +3,7 @@
 import functools as ft
 import os
 import shutil
+import socket
 import tempfile
 from typing import Any
 
@@ -12,6 +13,9 @@ from icpe.service.settings import Settings
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _GRACEFUL_SECONDS = 20
+_IN_MEMORY = "/dev/shm"
+"""Workers count in files that are mapped into memory. On a disk that is full, to write
+there would kill them."""
 
 
 def check_address(host: str, open_to_all: bool) -> None:
@@ -23,16 +27,18 @@ def check_address(host: str, open_to_all: bool) -> None:
         )
 
 
-def run_server(settings: Settings, host: str, port: int, workers: int) -> None:
+def run_server(settings: Settings, door: socket.socket, workers: int) -> None:
     """Serves until a signal asks to stop; requests in flight are finished first.
 
     Workers that die are replaced.
 
-    Raises:
-        OSError: the address cannot be used.
+    Args:
+        settings: how it runs.
+        door: the socket that workers accept connections from.
+        workers: how many there are.
     """
-    check_address(host, settings.open)
-    metrics = tempfile.mkdtemp(prefix="icpe-metrics-")
+    memory = _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None
+    metrics = tempfile.mkdtemp(prefix="icpe-metrics-", dir=memory)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics  # read by the imports below
 
     import uvicorn
@@ -41,7 +47,7 @@ def run_server(settings: Settings, host: str, port: int, workers: int) -> None:
     from icpe.service.sharing import TAKEN_AT_ONCE, SharingServer
     from icpe.service.slow_clients import PatientProtocol
     from icpe.service.warming import Warming, warm_models
-    from icpe.service.workers import Workers, listening
+    from icpe.service.workers import Workers
 
     warming = Warming()
 
@@ -65,7 +71,7 @@ def run_server(settings: Settings, host: str, port: int, workers: int) -> None:
             raise SystemExit(1)
 
     try:
-        with listening(host, port) as door, signals.handed_over():
+        with signals.handed_over():
             beside = None
             if settings.warm:
                 beside = ft.partial(warm_models, settings.models_folder, warming)

@@ -67,13 +67,32 @@ def allows(token: AccessToken, scope: str) -> bool:
 
 def find_valid(storage: AbstractStorage, given: str) -> AccessToken | None:
     """The token that a client gave, if it is one and is valid now."""
+    found = _find_genuine(storage, given)
+    return found if found is not None and is_valid(found) else None
+
+
+def why_invalid(storage: AbstractStorage, given: str) -> str:
+    """What is wrong with a token, which whoever has all of it may know."""
+    found = _find_genuine(storage, given)
+    if found is None:
+        return "This is no token of this service"
+    ended = found.expires if found.revoked is None else found.revoked
+    if ended is None:
+        return "This token is not valid"
+    moment = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(ended))
+    how = "expired" if found.revoked is None else "was revoked"
+    return f"This token {how} on {moment}"
+
+
+def _find_genuine(storage: AbstractStorage, given: str) -> AccessToken | None:
+    """The token whose secret was given, whether it is still valid or not."""
     parts = _TOKEN.fullmatch(given)
     if parts is None:
         return None
     found = storage.find_token(parts[1])
     if found is None or not hmac.compare_digest(found.digest, _digest(parts[2])):
         return None
-    return found if is_valid(found) else None
+    return found
 
 
 def is_valid(token: AccessToken) -> bool:

@@ -6,6 +6,7 @@ device or starts a thread before it forks.
 """
 
 import contextlib
+import errno
 import gc
 import os
 import signal
@@ -15,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from icpe.core.errors import IcpeError
+from icpe.core.errors import IcpeError, InvalidParameterError
 from icpe.service.sharing import WAITING
 
 _TICK = 0.1
@@ -23,6 +24,15 @@ _EARLY = 2.0
 """A worker that lives shorter than this many seconds was not able to start."""
 _MOST_EARLY = 5
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_FROM_OUTSIDE = (*_ENDING, signal.SIGKILL)
+_PORT_SECONDS = 2.0
+"""How long a port may still be held by workers whose service was killed."""
+_ADVICE = {
+    errno.EADDRINUSE: "another program does, perhaps another icpe serve; stop that "
+    "one, or choose another --port",
+    errno.EACCES: "only administrators may use this port; choose a --port above 1023",
+    errno.EADDRNOTAVAIL: "this machine has no such address; choose another --host",
+}
 
 
 class Workers:
@@ -118,9 +128,13 @@ class Workers:
                 if not ended:
                     continue
                 lived = time.monotonic() - self._begun.pop(pid)
-                # One that was killed could start; one that gave up could not.
-                failed = lived < _EARLY and os.WIFEXITED(status)
+                # One that somebody killed could start; one that gave up could not.
+                by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+                failed = lived < _EARLY and by not in _FROM_OUTSIDE
                 self._early = self._early + 1 if failed else 0
+                if by is not None and by not in _FROM_OUTSIDE:
+                    name = signal.Signals(by).name
+                    print(f"icpe: a worker died of {name}.", file=sys.stderr)
 
     def _end_all(self) -> None:
         if self._beside_pid is not None:  # it keeps nothing that matters
@@ -145,7 +159,7 @@ class Workers:
 def _end_with(parent: int) -> None:
     """Ends this worker when the process that watches it is gone, however it went."""
     while os.getppid() == parent:
-        time.sleep(1.0)
+        time.sleep(0.25)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -153,18 +167,25 @@ def listening(host: str, port: int) -> socket.socket:
     """A socket that all workers accept connections from.
 
     Raises:
-        OSError: the address cannot be used.
+        InvalidParameterError: the address cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     it = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        it.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        it.bind((host, port))
-        it.listen(WAITING)
-    except OSError as error:
-        it.close()
-        raise OSError(
-            error.errno, f"the service cannot listen on {host}:{port}: {error.strerror}"
-        ) from error
+    it.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    end = time.monotonic() + _PORT_SECONDS
+    while True:
+        try:
+            it.bind((host, port))
+            it.listen(WAITING)
+            break
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE and time.monotonic() < end:
+                time.sleep(_TICK)
+                continue
+            it.close()
+            why = _ADVICE.get(error.errno or 0, error.strerror or str(error))
+            raise InvalidParameterError(
+                f"The service cannot listen on {host}:{port}: {why}."
+            ) from error
     it.set_inheritable(True)
     return it

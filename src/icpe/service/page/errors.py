@@ -1,7 +1,9 @@
 """Problems as pages for people, in the place of JSON for programs."""
 
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
@@ -13,6 +15,7 @@ from icpe.service.page.rendering import page
 from icpe.service.page.visitors import NotSignedInError
 from icpe.service.refusals import status_of
 
+_PAGE = re.compile(r"/(sessions|models)/[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}(?![^/])")
 _TITLES = {
     403: "Not allowed",
     404: "Not here",
@@ -33,7 +36,7 @@ class PageRoute(APIRoute):
             try:
                 return await handle(request)
             except NotSignedInError:
-                return RedirectResponse("/sign-in", 303)
+                return _to_sign_in(request)
             except IcpeError as error:
                 return problem(status_of(error), str(error))
             except RequestValidationError:
@@ -42,6 +45,21 @@ class PageRoute(APIRoute):
                 return problem(error.status_code, str(error.detail))
 
         return careful
+
+
+def _to_sign_in(request: Request) -> Response:
+    """The sign-in, from which one comes back to the same page."""
+    back = own_page(request.url.path)
+    address = "/sign-in" if back == "/" else f"/sign-in?next={quote(back)}"
+    if "hx-request" in request.headers:  # else it would stand in a part of the page
+        return Response(headers={"HX-Redirect": address})
+    return RedirectResponse(address, 303)
+
+
+def own_page(path: str) -> str:
+    """The page of the session or model that a path is about, else the first page."""
+    found = _PAGE.match(path)
+    return "/" if found is None else found[0]
 
 
 def problem(status: int, sentence: str) -> Response:

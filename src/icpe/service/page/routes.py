@@ -15,8 +15,9 @@ from icpe.core.request import Request as Goal
 from icpe.core.simulate import reveals_something
 from icpe.core.units import Units
 from icpe.families.registry import describe, family_names, get_factory
+from icpe.service.access import Access
 from icpe.service.drawings.words import PROMISES
-from icpe.service.page.errors import PageRoute
+from icpe.service.page.errors import PageRoute, own_page
 from icpe.service.page.forms import Form, read_form
 from icpe.service.page.outcomes import first_entry_of, read_first_entry
 from icpe.service.page.rendering import (
@@ -27,12 +28,14 @@ from icpe.service.page.rendering import (
     version_of,
 )
 from icpe.service.page.visitors import (
+    TOKEN_COOKIE,
     Visitor,
     check_form,
     check_rate,
     forget_token,
     keep_token,
     keep_visitor,
+    new_from,
     visitor,
 )
 from icpe.service.views import model_summary
@@ -49,14 +52,9 @@ async def home(request: Request, who: Who) -> Response:
     service = request.app.state.service
 
     def read() -> list[dict[str, Any]]:
-        found = []
-        for name in service.models.names():
-            try:
-                summary = model_summary(name, service.models.card(name))
-                found.append(summary | {"about": _about_family(summary["family"])})
-            except IcpeError:
-                continue  # a file that cannot be used is not offered
-        return found
+        cards, _ = service.models.cards()  # a file that cannot be used is not offered
+        found = [model_summary(name, card) for name, card in cards.items()]
+        return [it | {"about": _about_family(it["family"])} for it in found]
 
     models = await service.sessions.blocking(read)
     sessions = await service.sessions.list(_LISTED, None, None)
@@ -108,11 +106,16 @@ async def start(request: Request, who: Who, name: str) -> Response:
 
 
 @router.get("/sign-in")
-async def sign_in_page(request: Request) -> Response:
+async def sign_in_page(request: Request, next: str = "/") -> Response:
     """Where a token is entered."""
-    if request.app.state.service.access.open_to_all:
-        return RedirectResponse("/", 303)
-    return page("sign_in.html", visitor=None, problem=None)
+    service = request.app.state.service
+    if service.access.open_to_all:
+        return RedirectResponse(own_page(next), 303)
+    problem = None
+    if before := request.cookies.get(TOKEN_COOKIE):
+        check_rate(service.access, new_from(request))
+        problem = await service.sessions.blocking(_why_refused, service.access, before)
+    return page("sign_in.html", visitor=None, problem=problem, next=own_page(next))
 
 
 @router.post("/sign-in")
@@ -124,16 +127,20 @@ async def sign_in(request: Request) -> Response:
     """
     service = request.app.state.service
     form = await read_form(request)
-    host = request.client.host if request.client else "somebody"
-    check_rate(service.access, f"new from {host}")
-    given = form.text("token") or ""
+    check_rate(service.access, new_from(request))
+    given, back = form.text("token") or "", own_page(form.text("next") or "/")
     found = await service.sessions.blocking(service.access.find, given)
     if found is None:
-        problem = "This is no valid token; it may have been revoked, or have expired."
-        return page("sign_in.html", 403, visitor=None, problem=problem)
-    response = RedirectResponse("/", 303)
+        problem = await service.sessions.blocking(_why_refused, service.access, given)
+        return page("sign_in.html", 403, visitor=None, problem=problem, next=back)
+    response = RedirectResponse(back, 303)
     keep_token(request, response, given)
     return response
+
+
+def _why_refused(access: Access, given: str) -> str | None:
+    """Why a token is not let in; None if it is."""
+    return None if access.find(given) else f"{access.why_refused(given)}."
 
 
 @router.post("/sign-out")

@@ -55,14 +55,13 @@ async def visitor(request: Request) -> Visitor:
     random = request.cookies.get(PAGE_COOKIE, "")
     if not _RANDOM.fullmatch(random):
         random = secrets.token_urlsafe(16)
-    host = request.client.host if request.client else "somebody"
     if access.open_to_all:
-        check_rate(access, host)
+        check_rate(access, _host(request))
         return Visitor(None, True, _key("", random), random)
     given = request.cookies.get(TOKEN_COOKIE, "")
     token = access.remembered(given)
     if token is None and given:
-        check_rate(access, f"new from {host}")
+        check_rate(access, new_from(request))
         token = await service.sessions.blocking(access.find, given)
     if token is None:
         raise NotSignedInError
@@ -101,6 +100,15 @@ def keep_token(request: Request, response: Response, token: str) -> None:
 def forget_token(response: Response) -> None:
     """Signs out."""
     response.delete_cookie(TOKEN_COOKIE, httponly=True, samesite="strict")
+
+
+def new_from(request: Request) -> str:
+    """Who is counted where a token is not known yet."""
+    return f"new from {_host(request)}"
+
+
+def _host(request: Request) -> str:
+    return request.client.host if request.client else "somebody"
 
 
 def check_rate(access: Access, who: str) -> None:
