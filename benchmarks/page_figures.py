@@ -14,12 +14,11 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from icpe import make_rule, zoo
 
 TESTS = Path(__file__).parents[1] / "tests"
-CHROMIUM = "/usr/bin/chromium"
 DRAWN = "Object.keys(sessionStorage).some((it) => it.startsWith('icpe-picture'))"
 """A picture that was loaded is on the canvas."""
 SIZE = {"width": 1080, "height": 900}
@@ -74,11 +73,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/figures"))
     out: Path = parser.parse_args().out
     sys.path.insert(0, str(TESTS))
+    from support.browser import running_browser
     from support.diagnosis import diagnosis as patients
     from support.pictures import digit_picture
     from support.running_service import RunningService
 
-    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as name, running_browser() as browser:
         folder, models = Path(name), Path(name) / "models"
         models.mkdir()
         shutil.copy(zoo.path("digits"), models)
@@ -89,16 +89,12 @@ def main() -> None:
         digit_picture(folder / "digit.png")
         storage = f"sqlite:///{folder / 'sessions.db'}"
         service = RunningService(storage, models, folder / "log.txt", workers=1)
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-        )
         try:
-            tab = browser.new_page(viewport=SIZE)  # pyright: ignore[reportArgumentType]
+            tab = browser.new_page(viewport=SIZE)
             tab.set_default_timeout(180_000)
             diagnosis(tab, service.url, out)
             digits(tab, service.url, folder / "digit.png", out)
         finally:
-            browser.close()
             service.kill()
 
 

@@ -165,3 +165,26 @@ def hardly_trained(monkeypatch):
     hardly_train(monkeypatch)
     with promoting():
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A database server of its own."""
+    from support.postgres import find_binaries, running_server
+
+    if find_binaries() is None:
+        pytest.skip("there is no PostgreSQL server on this machine")
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A browser without a window."""
+    from support.browser import find_chromium, running_browser
+
+    pytest.importorskip("playwright.sync_api")
+    if find_chromium() is None:
+        pytest.skip("there is no Chromium on this machine")
+    with running_browser() as started:
+        yield started

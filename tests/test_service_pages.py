@@ -18,7 +18,8 @@ from icpe.deploy.storage import open_storage
 from icpe.service.app import create_app
 from icpe.service.settings import Settings
 from icpe.service.tokens import create_token
-from support.running_service import free_port, wait_for
+from support.ports import free_port
+from support.running_service import wait_for
 
 DOCS = Path(__file__).parents[1] / "docs"
 

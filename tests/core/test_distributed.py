@@ -20,6 +20,7 @@ from icpe.core.distributed import (
 )
 from icpe.core.engine import chosen_engine
 from icpe.core.errors import InvalidParameterError
+from support.ports import free_port
 
 
 @pytest.mark.parametrize(
@@ -44,13 +45,6 @@ def test_what_cannot_be_is_refused_in_one_sentence(given, complaint):
 def test_hosts_may_be_names_and_numbers():
     assert Processes("node-0.cluster:80", 1, 0).address == ("node-0.cluster", 80)
     assert Processes("[::1]:80", 1, 0).address == ("::1", 80)
-
-
-def free_port() -> int:
-    """One that nobody listens on."""
-    with socket.socket() as it:
-        it.bind(("127.0.0.1", 0))
-        return it.getsockname()[1]
 
 
 def test_a_coordinator_that_does_not_answer_is_given_up_in_time():

@@ -20,7 +20,6 @@ from icpe.deploy.sql import SqlStorage
 from icpe.deploy.sql_schema import STEPS, VERSION
 from icpe.deploy.storage import check_serve_extra, check_session_id, open_storage
 from icpe.testing import check_storage
-from support.postgres import find_binaries, running_server
 
 
 def event(number, **changes):
@@ -69,14 +68,6 @@ def test_a_package_that_lacks_a_part_is_missing(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(MissingExtraError, match="icpe serve needs half_there, of the"):
         check_serve_extra("half_there", "icpe serve")
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    if find_binaries() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as server:
-        yield server
 
 
 @pytest.mark.services

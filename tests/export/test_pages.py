@@ -24,23 +24,8 @@ from support.settings import guarded_settings
 from support.toy_artifacts import guesser
 
 pytestmark = pytest.mark.services
-CHROMIUM = "/usr/bin/chromium"
 SESSIONS = 20
 LARGEST = 20_000_000
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not Path(CHROMIUM).exists():
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

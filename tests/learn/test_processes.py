@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,18 +14,12 @@ import pytest
 
 from icpe.artifact.sealed import read_stored
 from support.one_of_several import CONFIG
+from support.ports import free_port
 
 pytestmark = pytest.mark.slow
 
 WAIT = 600
 """Seconds after which a test gives up."""
-
-
-def free_port() -> int:
-    """One that nobody listens on."""
-    with socket.socket() as it:
-        it.bind(("127.0.0.1", 0))
-        return it.getsockname()[1]
 
 
 def start(out: Path, number: int = 1, configs=None, **more) -> list[subprocess.Popen]:

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -12,16 +11,6 @@ from support.pictures import digit_picture
 from support.running_service import RunningService
 
 pytestmark = pytest.mark.services
-CHROMIUM = Path("/usr/bin/chromium")
-_OPTIONS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 DRAWN = "Object.keys(sessionStorage).some((it) => it.startsWith('icpe-picture'))"
 """A picture that was loaded is on the canvas."""
 PATIENCE = 120_000
@@ -41,24 +30,11 @@ def service(tmp_path_factory):
     served.kill()
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=list(_OPTIONS)
-        )
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def tab(chromium, service, request):
+def tab(browser, service, request):
     """A tab that notices scripts that fail, and requests to anywhere else."""
     options = getattr(request, "param", {})
-    context = chromium.new_context(**options)
+    context = browser.new_context(**options)
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
     troubles: list[str] = []

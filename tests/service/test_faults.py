@@ -14,7 +14,6 @@ from icpe.deploy.session_rules import SessionRules
 from icpe.deploy.session_state import complete
 from icpe.deploy.setup import Setup
 from icpe.deploy.storage import open_storage
-from support.postgres import find_binaries, running_server
 from support.running_service import running_service
 from support.service_models import BANDIT_MODEL, models_folder, small_bandit
 
@@ -27,14 +26,6 @@ PATIENCE = 300.0
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     return models_folder(tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    if find_binaries() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as server:
-        yield server
 
 
 class Person(threading.Thread):

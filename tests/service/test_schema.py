@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 from icpe.deploy.memory import MemoryStorage
 from icpe.service.app import create_app
 from icpe.service.settings import Settings
-from support.running_service import free_port
+from support.ports import free_port
 from support.service_models import BANDIT_MODEL, models_folder
 
 pytestmark = pytest.mark.services

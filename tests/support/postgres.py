@@ -4,11 +4,12 @@ import contextlib
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from support.ports import free_port
 
 
 def find_binaries() -> Path | None:
@@ -67,10 +68,7 @@ def running_server() -> Iterator[Server]:
     if os.getuid() == 0:
         user = pwd.getpwnam("postgres")
         os.chown(folder, user.pw_uid, user.pw_gid)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = Server(binaries, folder, port)
+    server = Server(binaries, folder, free_port())
     try:
         yield server
     finally:

@@ -19,7 +19,8 @@ from typing import Any
 
 from support.given import given
 from support.pages import ROOT, Block, blocks_of
-from support.running_service import free_port, wait_for
+from support.ports import free_port
+from support.running_service import wait_for
 
 _COMMANDS = Path(".commands")
 

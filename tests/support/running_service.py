@@ -3,13 +3,14 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+
+from support.ports import free_port
 
 
 class RunningService:
@@ -87,13 +88,6 @@ def wait_for(url: str, process: subprocess.Popen, seconds: float = 300.0) -> Non
             return
         time.sleep(0.2)
     raise TimeoutError(f"{url} does not answer")
-
-
-def free_port() -> int:
-    """A port that nobody uses."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @contextlib.contextmanager
