@@ -291,6 +291,11 @@ def test_where_it_stands_is_said_in_one_sentence():
     assert "the session has ended: arm 1" in words.standing(ended)
     early = dataclasses.replace(here, closed=True)
     assert words.end_sentence(early).startswith("It was closed before")
+    weighed = scene(ARMS, [(0, 0.5)], weighed=[(0.3, 0.7), (0.66, 0.655)])
+    ended = dataclasses.replace(weighed, stop_reason=StopReason.EXPLORER)
+    assert words.end_sentence(ended) == (
+        "It stopped because another question is not worth its cost."
+    )
 
 
 def test_no_drawing_has_a_style_of_its_own():

@@ -5,6 +5,7 @@ import math
 from typing import Literal
 
 from icpe.artifact.operating_table import OperatingRow
+from icpe.core.episode import StopReason
 from icpe.core.request import Promise
 from icpe.service.drawings.posterior import share
 from icpe.service.drawings.scene import Scene
@@ -139,6 +140,11 @@ def end_sentence(scene: Scene) -> str:
     reason = scene.stop_reason.sentence
     if scene.closed and not scene.stop_reason:
         return "It was closed before the explorer had stopped."
+    weighed = scene.now.weighed if scene.weighs else None
+    if scene.stop_reason is StopReason.EXPLORER and weighed is not None:
+        by_threshold = "the most probable answer reached the threshold"
+        by_value = "another question is not worth its cost"
+        reason = by_threshold if weighed.kind == "threshold" else by_value
     return f"It stopped because {reason}."
 
 
