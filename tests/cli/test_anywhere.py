@@ -101,7 +101,7 @@ FAULTS = {
     "nothing": ("--import", "name of a module, such as mine for the file mine.py"),
     "an option": ("--import --json", "got nothing"),
     "no such file": ("--import yours.py", "there is no file yours.py; `icpe new yours"),
-    "no such class": ("--import mine.py:Yours", "those it has are Mine."),
+    "no such class": ("--import mine.py:Yours", "it has Mine."),
     "a broken file": ("--import broken.py", "broken.py raises ZeroDivisionError: "),
     "a path": ("--import src/mine", "got src/mine"),
     "no such module": ("--import yours", "--import yours finds no such module"),

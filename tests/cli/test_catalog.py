@@ -163,6 +163,24 @@ QUICK = (
     (2, "serve --workers 0"),
     (2, "token revoke"),
     (2, "token list abc"),
+    (0, "help train"),
+    (0, "version"),
+    (2, "tasks bandit"),
+    (2, "show gaussian-bandit"),
+    (2, "show track-and-stop"),
+    (2, "play binary-search-8 --budget 1000"),
+    (2, "play binary-search-8 --price 2"),
+    (2, "play binary-search-8 --error-prob 10%"),
+    (2, "evaluate binary-search-8 --error-prob 0.1 --max-queries 99"),
+    (2, "train gaussian-bandit --out x.safetensors --num-arms 4"),
+    (2, "train cases.csv --out x.safetensors"),
+    (2, "train-table cases.csv --target Diagnosis"),
+    (2, "bounds gaussian-bandit --means 0 1 --error-prob 5"),
+    (2, "bench --episodes 0"),
+    (2, "export binary-search-8 --to onnx x.html"),
+    (2, "sessions none.db"),
+    (2, "serve --storage none.db"),
+    (2, "token list --storage sqlite:///none.db"),
     (2, "sessions sqlite:///none.db"),
     (2, "report sqlite:///none.db trial"),
 )
@@ -183,6 +201,7 @@ for line in sys.argv[1:]:
 def test_listings_and_refusals_need_no_jax(tmp_path):
     """What takes seconds is loaded by those commands alone that compute."""
     (tmp_path / "empty.safetensors").write_bytes(b"")
+    (tmp_path / "cases.csv").write_text("fever,diagnosis\nyes,flu\n")
     lines = [f"{status} {words}" for status, words in QUICK]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *lines],

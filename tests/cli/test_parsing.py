@@ -149,8 +149,8 @@ class Places:
 @pytest.mark.parametrize(
     "words, sentence",
     [
-        ("", "run|list is missing"),
-        ("walk", "run|list must be one of run, list; got 'walk'"),
+        ("", "One of run, list is missing"),
+        ("walk", "'walk' must be one of run, list"),
         ("run a b", "'b' is one word too many"),
         ("run --json=yes", "--json takes no value; got 'yes'"),
         ("run --means 1 x", "--means must be a number; got 'x'"),

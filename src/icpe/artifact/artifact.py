@@ -48,6 +48,7 @@ from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import PaperExplorer, PaperNets
 from icpe.explorers.neural.sure import SureExplorer
+from icpe.portable import check_trained_price
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,14 +200,8 @@ class Artifact:
         if isinstance(self.nets, SavedRule):
             return Player(self.explorer, self._weighed(request))
         prices = self.nets.prices
-        slack = 1e-6
-        if request.price is not None and not (
-            prices.low * (1 - slack) <= request.price <= prices.high * (1 + slack)
-        ):
-            raise OperatingPointError(
-                f"price must lie in the trained range [{prices.low:g}, "
-                f"{prices.high:g}]; got {request.price}."
-            )
+        if request.price is not None:
+            check_trained_price(request.price, prices.low, prices.high)
         return Player(self.explorer, point)
 
     def operating_point(self, **asked: Any) -> OperatingPoint:

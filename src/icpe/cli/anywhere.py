@@ -108,7 +108,7 @@ def family_in_file(word: str, option: str = "FAMILY") -> type:
                 "icpe.AbstractTaskFamily",
                 name,
                 own,
-                f"those it has are {', '.join(own) or 'none'}.",
+                f"it has {', '.join(own)}." if own else "write one, or name its file.",
             )
         )
     if not is_registered(found):

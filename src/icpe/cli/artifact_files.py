@@ -6,6 +6,7 @@ the suffix of artifacts is a path, whatever the zoo has.
 
 import os
 from pathlib import Path
+from typing import Any
 
 from icpe import zoo
 from icpe.core.errors import (
@@ -34,6 +35,7 @@ def readable_file(word: str) -> Path:
     """
     path = file_named(word)
     if path is None:
+        check_is_no_other(word)
         raise UnknownNameError(
             suggesting(
                 f"{word!r} is not a file, and the zoo has no explorer of that name",
@@ -45,18 +47,46 @@ def readable_file(word: str) -> Path:
     return path
 
 
-def check_readable(path: Path) -> None:
-    """Raises one sentence unless a file is that of a trained explorer.
+def check_is_no_other(word: str, *, baselines: bool = True) -> None:
+    """Complains about a word that is a folder, a family or a baseline.
+
+    Args:
+        word: what was given where a trained explorer was wanted.
+        baselines: whether a baseline will not do either.
 
     Raises:
-        ArtifactError: it cannot.
+        UnknownNameError: it is.
+    """
+    from icpe.cli import catalog
+
+    if Path(word).is_dir():
+        raise UnknownNameError(f"{word!r} is a folder; name the file of an explorer.")
+    if word in catalog.family_names():
+        trained = [it for it in zoo.names() if zoo.card(it).family["name"] == word]
+        has = f"the zoo has {', '.join(trained)} for it, and " if trained else ""
+        raise UnknownNameError(
+            f"{word!r} is a family, not an explorer; {has}icpe tasks {word} lists who "
+            "plays it."
+        )
+    if baselines and word in catalog.baseline_names():
+        raise UnknownNameError(
+            f"{word!r} is a baseline and has no file; icpe baselines {word} describes "
+            "it."
+        )
+
+
+def check_readable(path: Path) -> dict[str, Any]:
+    """What the file of a trained explorer says about itself.
+
+    Raises:
+        ArtifactError: it is none that can be used.
     """
     from icpe.artifact.document import explained, read_card
     from icpe.core.files import check_plain
 
     with explained(path):
         check_plain(path)
-    read_card(path)
+    return read_card(path)
 
 
 def changeable_file(word: str) -> Path:

@@ -44,12 +44,17 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Measures and prints."""
+    from icpe.core.checks import check_at_least
+
+    check_seed(args.seed)
+    for option in ("episodes", "steps", "width", "layers", "repeats"):
+        if getattr(args, option) is not None:
+            check_at_least(f"--{option}", getattr(args, option), 1)
     import jax
 
     from icpe.cli.terminal import output, print_json
     from icpe.studies.speed import Workload, measure_speed
 
-    check_seed(args.seed)
     if args.race:
         return _race(args)
     if args.environment is not None:

@@ -60,17 +60,19 @@ EXAMPLES = (
 def run(args: Args) -> int:
     """Prints the bounds."""
     from icpe.cli.families import build_family, check_family
-    from icpe.cli.options import check_seed
+    from icpe.cli.options import as_options, check_error_prob, check_seed
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json
     from icpe.core.goals import Request
 
     check_seed(args.seed)
     check_family(args.family, args.settings, args.source)
+    check_error_prob(args.error_prob)
     if args.means:
         return _one_bandit(args)
     if (args.error_prob, args.price) != (None, None):
-        Request(error_prob=args.error_prob, price=args.price)
+        with as_options():
+            Request(error_prob=args.error_prob, price=args.price)
     from icpe.evaluate.limits import limits_and_reason
     from icpe.evaluate.report import family_record
     from icpe.families.registry import describe

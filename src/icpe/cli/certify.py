@@ -122,14 +122,16 @@ def _save(artifact, path) -> None:
 def _check_request(args: Args) -> None:
     """Complains about what can be seen before anything is loaded."""
     from icpe.artifact.certificate import certifiable_request
+    from icpe.cli.options import as_options
     from icpe.core.checks import check_confidence, check_num_episodes
 
     if args.episodes is not None:
         check_num_episodes("--episodes", args.episodes)
-    check_confidence(args.confidence)
+    check_confidence(args.confidence, "--confidence")
     _groups_of(args.groups)
     if not args.verify or (args.error_prob, args.budget) != (None, None):
-        certifiable_request(args.error_prob, args.budget)
+        with as_options():
+            certifiable_request(args.error_prob, args.budget)
 
 
 def _certify(args: Args, artifact, path) -> int:

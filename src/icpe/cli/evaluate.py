@@ -84,8 +84,8 @@ def _run(args: Args) -> int:
     from icpe.cli.terminal import output, print_json, progress_meter
     from icpe.core.distributed import leads
 
-    check_words(args.explorers, args.family, args.settings, args.source)
-    args.goal.request()
+    request = args.goal.request()
+    check_words(args.explorers, args.family, args.settings, args.source, request)
     if args.plot is not None:
         check_figure_path(args.plot)
     from icpe.evaluate import comparison_figure, evaluate, save_figure

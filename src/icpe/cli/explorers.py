@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from icpe import zoo
 from icpe.cli import catalog
-from icpe.cli.artifact_files import check_readable, file_named
+from icpe.cli.artifact_files import check_is_no_other, check_readable, file_named
 from icpe.cli.families import build_family, check_family, known_name
-from icpe.cli.options import Source
+from icpe.cli.options import Source, as_options
+from icpe.cli.served import check_request
 from icpe.cli.values import convert, described_type
 from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
 from icpe.core.goals import Request
@@ -91,12 +92,16 @@ def check_words(
     family_name: str | None,
     settings: Mapping[str, str],
     source: Source | None = None,
+    request: Request | None = None,
 ) -> None:
-    """Complains about what can be seen before anything is loaded; see `resolve`."""
+    """Complains about what can be seen before anything is loaded; see `resolve`.
+
+    With a request also about those who cannot serve it.
+    """
     if not words:
         raise InvalidParameterError(
-            "EXPLORER is missing; give the file of a trained one, or one or more of "
-            f"{', '.join((*zoo.names(), *catalog.baseline_names()))}."
+            "EXPLORER is missing; give the file of a trained one, or a name that "
+            "`icpe zoo` or `icpe baselines` lists."
         )
     if len(set(words)) < len(words):
         raise InvalidParameterError(
@@ -108,7 +113,10 @@ def check_words(
         if path is None:
             _check_baseline(word)
         else:
-            check_readable(path)
+            document = check_readable(path)
+            if request is not None:
+                with as_options():
+                    check_request(document, request)
             files.append(path)
     if source is not None and source.is_given:
         return
@@ -125,8 +133,9 @@ def check_words(
         )
     elif not files:
         raise InvalidParameterError(
-            "--family is missing; a baseline serves several families, so name one of "
-            f"{', '.join(catalog.family_names())}."
+            f"--family is missing; a baseline serves several families, so name one of "
+            f"them: `icpe baselines {_inner(words[0]).partition(':')[0]}` lists those "
+            "it serves."
         )
 
 
@@ -203,6 +212,7 @@ def _check_baseline(word: str) -> None:
     name, _, tail = word.partition(":")
     baselines = catalog.baseline_names()
     if name not in baselines:
+        check_is_no_other(name, baselines=False)
         raise UnknownNameError(
             suggesting(
                 f"There is no explorer {name!r}: it is not a file, not in the "

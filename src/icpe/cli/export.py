@@ -47,9 +47,16 @@ def run(args: Args) -> int:
     """Writes the file, and says what is in it."""
     from icpe.cli.artifact_files import check_readable, readable_file
     from icpe.cli.terminal import output, print_json
+    from icpe.core.errors import InvalidParameterError
 
     source = readable_file(args.file)
     check_readable(source)
+    other = {"onnx": ".html", "html": ".onnx"}[args.to]
+    if args.out.suffix.lower() == other:
+        raise InvalidParameterError(
+            f"OUT must not end in {other} with --to {args.to}; got {args.out}: name "
+            f"a file that ends in .{args.to}."
+        )
     _check_out("OUT", args.out, overwrite=args.overwrite)
     if args.runner is not None:
         _check_out("--runner", args.runner, overwrite=args.overwrite)

@@ -89,6 +89,7 @@ def check_family(
     if names_file(name):
         check_family_file(name)
         return
+    _check_is_no_data(name)
     if ".py" in name or ":" in name:
         raise InvalidParameterError(
             f"FAMILY {name}: a family in a file is written FILE.py:CLASS, such as "
@@ -107,6 +108,24 @@ def check_family(
                 )
             )
         convert(_option(field), word, described_type(parameters[field]["type"]))
+
+
+_DATA = {
+    ".csv": "a table of cases is for icpe train-table {} --target COLUMN, one of "
+    "probabilities goes with --likelihoods {}, one of test items with --items {}.",
+    ".bif": "a network is given by --network {} --target VARIABLE.",
+    ".safetensors": "a trained explorer has its family; icpe train --from {} starts "
+    "from it.",
+}
+
+
+def _check_is_no_data(name: str) -> None:
+    """Complains about a file where the name of a family was wanted."""
+    for suffix, sentence in _DATA.items():
+        if name.lower().endswith(suffix):
+            raise InvalidParameterError(
+                f"FAMILY {name} is a file, not a family; {sentence.replace('{}', name)}"
+            )
 
 
 def _option(field: str) -> str:

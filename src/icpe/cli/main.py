@@ -129,10 +129,12 @@ def _unusable(error: OSError) -> str:
 
 def _dispatch(words: list[str]) -> int:
     match words:
-        case [] | ["-h" | "--help", *_]:
+        case [] | ["help"] | ["-h" | "--help", *_]:
             print(_overview())
             return 0
-        case ["--version", *_]:
+        case ["help", command, *_]:
+            return _dispatch([command, "--help"])
+        case ["--version" | "-V" | "version", *_]:
             print(f"icpe {importlib.metadata.version('icpe')}")
             return 0
         case [command, *rest] if command in COMMANDS:
@@ -152,6 +154,11 @@ def _dispatch(words: list[str]) -> int:
 
             print(*candidates(rest, COMMANDS), sep="\n")
             return 0
+    if words[0].startswith("-"):
+        raise UnknownNameError(
+            f"There is no option {words[0]} before a command; write icpe COMMAND "
+            "OPTIONS, and icpe --help for the commands."
+        )
     raise UnknownNameError(
         suggesting(
             f"There is no command {words[0]!r}",

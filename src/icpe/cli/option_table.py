@@ -6,6 +6,7 @@ before, so that each complaint is one sentence of ours.
 
 import dataclasses
 import difflib
+import re
 import types
 import typing
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,18 +54,33 @@ class Option:
 
     def check(self, word: str) -> None:
         """Raises one sentence unless the word can be a value."""
-        what = self.name if not self.positional else self.metavar
         if self.choices and word not in self.choices:
+            if "|" in self.name:  # which is the list of them
+                raise InvalidParameterError(
+                    f"{word!r} must be one of {', '.join(self.choices)}"
+                )
             raise InvalidParameterError(
-                f"{what} must be one of {', '.join(self.choices)}; got {word!r}"
+                f"{self.name} must be one of {', '.join(self.choices)}; got {word!r}"
             )
         if self.kind in (int, float):
             try:
                 self.kind(word)
             except ValueError:
                 raise InvalidParameterError(
-                    f"{what} must be {describe_type(self.kind)}; got {word!r}"
+                    f"{self.name} must be {describe_type(self.kind)}; got {word!r}"
+                    f"{self._rewritten(word)}"
                 ) from None
+
+    def _rewritten(self, word: str) -> str:
+        """How a number that people write otherwise is written here, if it is one."""
+        if self.kind is float and re.fullmatch(r"\d+([.,]\d+)? ?%", word):
+            share = float(word.rstrip(" %").replace(",", ".")) / 100
+            return f"; write {share:g}"
+        if self.many and re.fullmatch(r"[-\d.]+(,[-\d.]+)+,?", word):
+            return f"; write {' '.join(filter(None, word.split(',')))}"
+        if self.kind is float and re.fullmatch(r"-?\d*,\d+", word):
+            return f"; write {word.replace(',', '.')}"
+        return ""
 
 
 def options_of(args_type: type) -> list[Option]:
@@ -122,8 +138,19 @@ def _one_value(plain: Any) -> tuple[Any, bool]:
     return (plain, False) if plain in simple or literal else (None, True)
 
 
-def check_words(options: Sequence[Option], words: Sequence[str], prog: str) -> None:
+def check_words(
+    options: Sequence[Option],
+    words: Sequence[str],
+    prog: str,
+    settings: Iterable[str] = (),
+) -> None:
     """Raises one sentence unless the words fit the options of a command.
+
+    Args:
+        options: those of the command.
+        words: what was typed.
+        prog: the command, for its help.
+        settings: what else the command takes, such as `--family.x`, to be suggested.
 
     Raises:
         InvalidParameterError: an option that does not exist, a value that is missing
@@ -132,7 +159,7 @@ def check_words(options: Sequence[Option], words: Sequence[str], prog: str) -> N
     try:
         given = set()
         positionals = [it for it in options if it.positional]
-        for option, values in _grouped(options, words):
+        for option, values in _grouped(options, words, settings):
             if option is None:
                 given |= _place(positionals, values)
                 continue
@@ -141,6 +168,10 @@ def check_words(options: Sequence[Option], words: Sequence[str], prog: str) -> N
                 option.check(value)
         for option in options:
             if option.required and option.name not in given and not option.many:
+                if "|" in option.name:
+                    raise InvalidParameterError(
+                        f"One of {', '.join(option.choices)} is missing"
+                    )
                 value = "" if option.positional else f" {option.metavar}"
                 raise InvalidParameterError(f"{option.name}{value} is missing")
     except InvalidParameterError as error:
@@ -164,7 +195,7 @@ def _place(positionals: Sequence[Option], values: Sequence[str]) -> set[str]:
 
 
 def _grouped(
-    options: Sequence[Option], words: Sequence[str]
+    options: Sequence[Option], words: Sequence[str], settings: Iterable[str]
 ) -> Iterator[tuple[Option | None, list[str]]]:
     """Each option with its values, and at last all words without a name."""
     by_name = {it.name: it for it in options if not it.positional}
@@ -172,12 +203,14 @@ def _grouped(
     while queue:
         word = queue.pop(0)
         if not word.startswith("--"):
+            if re.match(r"-[A-Za-z]", word):
+                raise InvalidParameterError(f"There is no option {word}")
             loose.append(word)
             continue
         written, equals, value = word.partition("=")
         option = by_name.get(written.replace("_", "-"))
         if option is None:
-            raise InvalidParameterError(_unknown(written, by_name))
+            raise InvalidParameterError(_unknown(written, (*by_name, *settings)))
         values = [value] if equals else []
         if option.flag:
             if equals:
@@ -195,7 +228,26 @@ def _grouped(
     yield None, loose
 
 
+_OTHER_WORDS = {
+    "delta": "error-prob",
+    "epochs": "num-iterations",
+    "lr": "learning-rate",
+    "output": "out",
+}
+"""What others call some of our options."""
+
+
 def _unknown(written: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(written, list(known), n=1)
-    meant = f"; did you mean {close[0]}?" if close else ""
-    return f"There is no option {written}{meant}"
+    """A complaint; suggests by the names behind the hyphens, which all have.
+
+    A parameter of some family is suggested only by its own name.
+    """
+    by_end = {it.lstrip("-").rpartition(".")[2]: it for it in reversed([*known])}
+    end = written.lstrip("-").replace("_", "-")
+    end = _OTHER_WORDS.get(end, end)
+    names = [it for it in by_end if not by_end[it].startswith("--family.")]
+    meant = [end] if end in by_end else []
+    meant += difflib.get_close_matches(end, names, n=1, cutoff=0.7)
+    meant += [it for it in names if len(end) > 2 and it.startswith(end)]
+    did = f"; did you mean {by_end[meant[0]]}?" if meant else ""
+    return f"There is no option {written}{did}"

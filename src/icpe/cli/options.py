@@ -1,8 +1,9 @@
 """Options that several commands share."""
 
+import contextlib
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -115,7 +116,6 @@ class Goal:
     def request(self, default_error_prob: float | None = None):
         """The `icpe.core.goals.Request`, with a default where no goal was given."""
         from icpe.core.checks import check_at_least
-        from icpe.core.errors import OperatingPointError
         from icpe.core.goals import Request
 
         for option in ("budget", "max_queries"):  # before the horizon is known
@@ -125,15 +125,38 @@ class Goal:
         values = dataclasses.asdict(self)
         if (self.error_prob, self.budget, self.price) == (None, None, None):
             values["error_prob"] = default_error_prob
-        try:
+        with as_options():
             return Request(**values)
-        except OperatingPointError as error:
-            raise OperatingPointError(_as_options(str(error))) from error
 
 
-def _as_options(sentence: str) -> str:
-    """The sentence with options in place of the keywords of Python."""
-    for field in dataclasses.fields(Goal):
-        name = rf"(?<![\w.-]){field.name}(?![\w-])"
-        sentence = re.sub(name, f"--{field.name.replace('_', '-')}", sentence)
-    return sentence
+def check_error_prob(error_prob: float | None) -> None:
+    """Raises one sentence unless --error-prob can be asked for, where it was given."""
+    from icpe.core.goals import Request
+
+    if error_prob is not None:
+        with as_options():
+            Request(error_prob=error_prob)
+
+
+@contextlib.contextmanager
+def as_options() -> Iterator[None]:
+    """Says what is wrong with a request by options, not by the keywords of Python."""
+    from icpe.core.errors import OperatingPointError
+
+    try:
+        yield
+    except OperatingPointError as error:
+        sentence = str(error)
+        for field in dataclasses.fields(Goal):
+            name = rf"(?<![\w.-]){field.name}(?![\w-])"
+            sentence = re.sub(name, f"--{field.name.replace('_', '-')}", sentence)
+        raise OperatingPointError(_with_percent(sentence)) from error
+
+
+def _with_percent(sentence: str) -> str:
+    """What to write instead, where a probability was given in percent."""
+    percent = re.search(r"--error-prob must .* got (\d+(?:\.\d+)?)\.$", sentence)
+    if percent is None or not 1 < float(percent[1]) < 100:
+        return sentence
+    value = float(percent[1])
+    return f"{sentence} For {value:g} % write {value / 100:g}."

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import tyro
@@ -43,7 +43,7 @@ def parse(args_type: type[Args], words: Sequence[str], *, prog: str) -> Args | N
         with contextlib.suppress(SystemExit):
             tyro.cli(args_type, args=["--help"], prog=prog, config=_CONFIG)
         return None
-    check_words(options_of(args_type), words, prog)
+    check_words(options_of(args_type), words, prog, _settings(collected))
     told = io.StringIO()
     try:
         with contextlib.redirect_stderr(told):
@@ -74,3 +74,15 @@ def split_settings(
             value = queue.pop(0) if queue and queue[0][:2] != "--" else "true"
         settings[name.replace("-", "_")] = value
     return rest, settings
+
+
+def _settings(fields: Iterable[str]) -> Iterator[str]:
+    """What `--family.x` and `--train.x` may set; looked up only where it is needed."""
+    from icpe.cli import catalog
+
+    for field in fields:
+        if field == "settings":
+            cards = [it for card in catalog.family_cards() for it in card["parameters"]]
+        else:
+            cards = catalog.learner_settings("universal")
+        yield from (PREFIXES[field] + it["name"].replace("_", "-") for it in cards)

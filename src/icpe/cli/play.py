@@ -78,9 +78,14 @@ def run(args: Args) -> int:
         raise InvalidParameterError(
             "--human and --json cannot be combined; leave one of them out."
         )
-    args.goal.request(DEFAULT_ERROR_PROB)  # refused before anything loads
     _check_save(args)
-    check_words([args.explorer], args.family, args.settings, args.source)
+    check_words(
+        [args.explorer],
+        args.family,
+        args.settings,
+        args.source,
+        args.goal.request(DEFAULT_ERROR_PROB),
+    )
     from icpe.artifact.serving import serve
 
     cast = resolve([args.explorer], args.family, args.settings, args.source)

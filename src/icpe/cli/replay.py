@@ -62,7 +62,11 @@ def run(args: Args) -> int:
     from icpe.deploy.session_rules import SessionRules
     from icpe.deploy.setup import Setup
 
-    report = read_report(values)
+    try:
+        report = read_report(values)
+    except InvalidParameterError as error:
+        said = str(error).removeprefix("The file ")
+        raise InvalidParameterError(f"{args.file} {said}") from error
     name = args.model or report["model"]
     if name is None:
         raise InvalidParameterError(

@@ -127,6 +127,7 @@ def _is_new(storage: str) -> bool:
 
 
 def _settings(args: Args, Settings):
+    from icpe.cli.stored import check_storage
     from icpe.core.checks import check_at_least, check_between
     from icpe.core.errors import InvalidParameterError
 
@@ -139,6 +140,7 @@ def _settings(args: Args, Settings):
         raise InvalidParameterError(
             f"--models must be a folder of trained explorers; got {args.models}."
         )
+    check_storage("--storage", args.storage, exists=False)
     if args.storage == "memory://" and args.workers > 1:
         raise InvalidParameterError(
             "--storage memory:// is not shared by processes; add --workers 1, or use "

@@ -9,6 +9,8 @@ from icpe.artifact.certificate import Certificate
 from icpe.artifact.document import serving_certificate
 from icpe.artifact.operating_table import OperatingRow, OperatingTable
 from icpe.core.errors import OperatingPointError
+from icpe.core.goals import Request
+from icpe.portable import check_trained_price
 
 _ERROR_PROBS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
 
@@ -70,6 +72,21 @@ def served_requests(
                 continue
             served[entry.price, entry.certified] = entry
     return sorted(served.values(), key=lambda it: -it.error_prob)
+
+
+def check_request(document: Mapping[str, Any], request: Request) -> None:
+    """Complains about what a trained explorer cannot serve, before it is loaded.
+
+    Raises:
+        OperatingPointError: the budget or cap exceeds the horizon, or the price is none
+            that it was trained for.
+    """
+    table = document["operating_table"]
+    if table is None or document.get("kind", "universal") != "universal":
+        return
+    request.check_counts(table["horizon"])
+    if request.price is not None and "rule" not in document:
+        check_trained_price(request.price, *document["price_range"])
 
 
 def _certified(document: Mapping[str, Any]) -> Iterator[float]:

@@ -10,8 +10,6 @@ _SQLITE = "sqlite:///"
 def check_stored(url: str) -> None:
     """Raises one sentence unless a storage may have sessions, before it is opened.
 
-    To open a database of SQLite makes one, which is wrong where it is only read.
-
     Raises:
         InvalidParameterError: it has none.
     """
@@ -22,10 +20,32 @@ def check_stored(url: str) -> None:
             f"STORAGE must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; {url} "
             "ends with the process that has it."
         )
-    path = url.removeprefix(_SQLITE)
-    if path != url and not Path(path.partition("?")[0]).is_file():
+    check_storage("STORAGE", url, exists=True)
+
+
+def check_storage(option: str, url: str, *, exists: bool) -> None:
+    """Raises one sentence unless a URL can name a storage, before it is opened.
+
+    Args:
+        option: what the URL is given by.
+        url: as it was given.
+        exists: whether it must be there. To open a database of SQLite makes one, which
+            is wrong where it is only read.
+
+    Raises:
+        InvalidParameterError: it cannot.
+    """
+    from icpe.core.errors import InvalidParameterError
+
+    if "://" not in url:
         raise InvalidParameterError(
-            f"STORAGE {url} does not exist: there is no file {path}."
+            f"{option} must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; got "
+            f"{url!r}; for a file write sqlite:///{url}."
+        )
+    path = url.removeprefix(_SQLITE)
+    if exists and path != url and not Path(path.partition("?")[0]).is_file():
+        raise InvalidParameterError(
+            f"{option} {url} does not exist: there is no file {path}."
         )
 
 

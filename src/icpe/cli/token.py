@@ -47,6 +47,7 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Makes, lists or revokes."""
+    from icpe.cli.stored import check_storage
     from icpe.core.errors import InvalidParameterError
 
     if args.action == "revoke" and args.id is None:
@@ -54,9 +55,11 @@ def run(args: Args) -> int:
             "ID is missing; icpe token list shows the ids of all tokens."
         )
     if args.action != "revoke" and args.id is not None:
+        name = f"; --name {args.id} says whose it is" * (args.action == "create")
         raise InvalidParameterError(
-            f"icpe token {args.action} takes no ID; got {args.id!r}."
+            f"icpe token {args.action} takes no ID; got {args.id!r}{name}."
         )
+    check_storage("--storage", args.storage, exists=args.action != "create")
     from icpe.deploy.storage import open_storage
 
     storage = open_storage(args.storage)

@@ -10,7 +10,14 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from icpe.cli import catalog
-from icpe.cli.options import Seed, Settings, Source, Together, check_seed
+from icpe.cli.options import (
+    Seed,
+    Settings,
+    Source,
+    Together,
+    check_error_prob,
+    check_seed,
+)
 from icpe.cli.values import convert, described_type
 from icpe.core.errors import (
     CheckpointError,
@@ -123,7 +130,6 @@ def _check_request(args: Args) -> None:
     from icpe.cli.processes import processes_of
     from icpe.core.checks import check_at_least, check_num_episodes
     from icpe.core.figure_paths import check_figure_path
-    from icpe.core.goals import Request
 
     check_seed(args.seed)
     processes_of(args.together)
@@ -136,8 +142,7 @@ def _check_request(args: Args) -> None:
     _read_settings(
         {it["name"]: described_type(it["type"]) for it in settings}, args.train_settings
     )
-    if args.error_prob is not None:
-        Request(error_prob=args.error_prob)
+    check_error_prob(args.error_prob)
     parse_duration(args.time_limit or "inf")
     if args.start_from is not None:
         check_readable(readable_file(args.start_from))
@@ -261,10 +266,15 @@ def build_config(args: Args, family, earlier):
     """The preset, with the networks of an earlier explorer, and the user's changes."""
     import jax
 
+    from icpe.learn.config import TrainConfig
+    from icpe.learn.paper.config import PaperConfig
     from icpe.learn.paper.presets import paper_preset
     from icpe.learn.recipe import preset
     from icpe.learn.transfer import like_networks
 
+    settings_type = PaperConfig if args.learner == "paper" else TrainConfig
+    changes = read_settings(settings_type, args.train_settings)
+    settings_type.check_alone(**changes)  # before a long look at the family
     name = args.preset or ("gpu" if jax.default_backend() == "gpu" else "cpu")
     if args.learner == "paper":
         if earlier is not None:
@@ -277,7 +287,6 @@ def build_config(args: Args, family, earlier):
         config = like_networks(preset(name, family), earlier.universal_nets)
     else:
         config = preset(name, family)
-    changes = read_settings(type(config), args.train_settings)
     if args.error_prob is not None:
         changes = {"error_prob": args.error_prob, **changes}
     if args.learner == "paper":

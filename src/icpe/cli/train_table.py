@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from icpe.cli.options import Seed, check_seed
+from icpe.cli.options import Seed, check_error_prob, check_seed
 
 _NOT_CERTIFIED = 1
 _SMALL = 0.1
@@ -75,18 +75,17 @@ def run(args: Args) -> int:
     from icpe.cli.data_files import check_data_file
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.core.checks import check_confidence
-    from icpe.core.goals import Request
     from icpe.core.locks import locked
 
     check_seed(args.seed)
-    check_confidence(args.confidence)
-    if args.error_prob is not None:
-        Request(error_prob=args.error_prob)
+    check_confidence(args.confidence, "--confidence")
+    check_error_prob(args.error_prob)
     out = args.out or Path(f"{args.data.stem}.safetensors")
     check_out(out, overwrite=args.overwrite)
     for path in (args.data, args.costs):
         if path is not None:
             check_data_file(path)
+    _check_columns(args)
     keep_compiled_programs()
     with locked(out, "icpe train-table"):
         artifact = _made(args)
@@ -99,12 +98,36 @@ def run(args: Args) -> int:
     return 0 if passed or args.error_prob is None else _NOT_CERTIFIED
 
 
+def _check_columns(args: Args) -> None:
+    """Complains about columns that the table does not have, before anything loads."""
+    from icpe.core.csv_text import read_rows
+    from icpe.core.errors import UnknownNameError, suggesting
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said when it is read in earnest
+        header = read_rows(args.data).header
+    named = [("--target", args.target), *(("--ignore", it) for it in args.ignore)]
+    if args.subject is not None:
+        named.append(("--subject", args.subject))
+    for option, name in named:
+        others = [it for it in header if option == "--target" or it != args.target]
+        if name not in others:
+            raise UnknownNameError(
+                suggesting(
+                    f"{option} {name!r} is no column of {args.data}",
+                    name,
+                    others,
+                    f"it has {', '.join(others)}.",
+                )
+            )
+
+
 def _made(args: Args):
     """The explorer, with what was measured on rows that are not held out."""
     import numpy as np
 
     from icpe.cli.terminal import progress_meter
-    from icpe.core.errors import DataError, UnknownNameError, suggesting
+    from icpe.core.errors import DataError
     from icpe.integrations.tables.asked import read_costs
     from icpe.integrations.tables.fit import fit_table
     from icpe.integrations.tables.measured import make_artifact, operating_table
@@ -116,24 +139,11 @@ def _made(args: Args):
     with _saying():
         columns, words = read_csv(args.data, args.target)
     names = [column.name for column in columns]
-    left_out = [("--ignore", name) for name in args.ignore]
-    if args.subject is not None:
-        left_out.append(("--subject", args.subject))
-    for option, name in left_out:
-        if name not in names:
-            raise UnknownNameError(
-                suggesting(
-                    f"{option} names {name!r}, which is no column of {args.data}",
-                    name,
-                    names,
-                    f"it has {', '.join(names)}.",
-                )
-            )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said above
         subjects = None if args.subject is None else read_words(args.data, args.subject)
-    named = {name for _, name in left_out}
-    columns = [column for column in columns if column.name not in named]
+    left_out = {*args.ignore, args.subject}
+    columns = [column for column in columns if column.name not in left_out]
     columns, sentences = sort_out(columns)
     for sentence in (*sentences, *many_words(columns)):
         print(f"icpe: {sentence}", file=sys.stderr)

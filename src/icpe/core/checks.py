@@ -65,9 +65,9 @@ def check_between(name: str, value: float, lowest: float, highest: float) -> Non
         )
 
 
-def check_confidence(confidence: float) -> None:
+def check_confidence(confidence: float, name: str = "confidence") -> None:
     """Raises one sentence unless the confidence lies strictly between 0 and 1."""
     if not 0 < confidence < 1:
         raise InvalidParameterError(
-            f"confidence must lie strictly between 0 and 1; got {confidence}."
+            f"{name} must lie strictly between 0 and 1; got {confidence}."
         )

@@ -79,6 +79,28 @@ def read_cells(path: Path, wanted: Sequence[str] = ()) -> Cells:
     )
 
 
+def read_rows(path: Path) -> Cells:
+    """The cells of a file with a header and at least one row.
+
+    A column without a name is called by its place.
+
+    Raises:
+        DataError: the file cannot be read, a row has another length, or two columns
+            have one name.
+    """
+    cells = read_cells(path)
+    if not cells.rows:
+        raise DataError(f"{path} must have a header and at least one row; it has none.")
+    header = [name or f"column {i + 1}" for i, name in enumerate(cells.header)]
+    twice = {name for name in header if header.count(name) > 1}
+    if twice:
+        raise DataError(
+            f"{path} has several columns named {', '.join(sorted(twice))}; give every "
+            "column a name of its own."
+        )
+    return dataclasses.replace(cells, header=header)
+
+
 def as_number(text: str, delimiter: str = ",") -> float:
     """A text as a number: 1234.5, 1,234.5, or 1.234,5 where commas separate nothing.
 

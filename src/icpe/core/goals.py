@@ -113,6 +113,12 @@ class Request:
         """Whether the cap is below the horizon, where it matters."""
         return self.max_queries not in (None, horizon)
 
+    def check_counts(self, horizon: int) -> None:
+        """Raises one sentence unless budget and cap fit a horizon; see `at`."""
+        for name in ("budget", "max_queries"):
+            if getattr(self, name) is not None:
+                _check_count(name, getattr(self, name), horizon)
+
     def at(self, horizon: int) -> "OperatingPoint":
         """The request as arrays, for a family with this horizon.
 
@@ -120,11 +126,9 @@ class Request:
             OperatingPointError: the budget or the cap is no whole number from 1 to the
                 horizon.
         """
-        cap = horizon
-        for name in ("budget", "max_queries"):
-            if getattr(self, name) is not None:
-                cap = getattr(self, name)
-                _check_count(name, cap, horizon)
+        self.check_counts(horizon)
+        cap = self.max_queries if self.budget is None else self.budget
+        cap = horizon if cap is None else cap
         from icpe.core.request import operating_point
 
         return operating_point(self, cap)

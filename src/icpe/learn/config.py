@@ -1,7 +1,7 @@
 """Everything that can be chosen about training, with its meaning beside it."""
 
 import dataclasses
-from typing import Literal
+from typing import Any, Literal
 
 from icpe.core.checks import (
     check_at_least,
@@ -50,7 +50,25 @@ class CommonConfig:
     seed: int = 0
     """Seed of everything random in training."""
 
+    @classmethod
+    def check_alone(cls, **values: Any) -> None:
+        """Complains about values that are wrong whatever the other settings are.
+
+        Raises:
+            InvalidParameterError: one is.
+        """
+        config = object.__new__(cls)
+        for field in dataclasses.fields(cls):
+            value = values.get(field.name, field.default)
+            object.__setattr__(config, field.name, value)
+        config._check_each()
+
     def __post_init__(self):
+        self._check_each()
+        self._check_together()
+
+    def _check_each(self) -> None:
+        """The range of every setting by itself."""
         for name in (
             "num_iterations",
             "batch_size",
@@ -63,6 +81,9 @@ class CommonConfig:
         check_positive("learning_rate", self.learning_rate)
         check_positive("max_grad_norm", self.max_grad_norm)
         check_between("decay_fraction", self.decay_fraction, 0.0, 1.0)
+
+    def _check_together(self) -> None:
+        """Settings that depend on others."""
         if self.replay_size % self.batch_size:
             raise InvalidParameterError(
                 f"replay_size must be a multiple of batch_size {self.batch_size}; "
@@ -137,8 +158,8 @@ class TrainConfig(CommonConfig):
     """Start from tables of what each hypothesis predicts of each query: by the family's
     own likelihood where it gives one, else as counted in simulated episodes."""
 
-    def __post_init__(self):
-        super().__post_init__()
+    def _check_each(self) -> None:
+        super()._check_each()
         check_at_least("crop_steps", self.crop_steps, 1)
         check_at_least("warmup_iterations", self.warmup_iterations, 0)
         check_at_least("min_price", self.min_price, 0.0)
@@ -154,6 +175,9 @@ class TrainConfig(CommonConfig):
                 "advantage_learning must be at least 0 and less than 1; "
                 f"got {self.advantage_learning}."
             )
+
+    def _check_together(self) -> None:
+        super()._check_together()
         if not 0.0 < self.exploration_low <= self.exploration_high < 1.0:
             raise InvalidParameterError(
                 "exploration_low and exploration_high must satisfy 0 < low <= high < "

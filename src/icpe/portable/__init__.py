@@ -31,6 +31,7 @@ from icpe.portable.model import FORMAT as FORMAT
 from icpe.portable.model import Model as Model
 from icpe.portable.requests import Certificate as Certificate
 from icpe.portable.requests import OperatingPoint as OperatingPoint
+from icpe.portable.requests import check_trained_price as check_trained_price
 from icpe.portable.requests import out_of_reach as out_of_reach
 from icpe.portable.session import Answer as Answer
 from icpe.portable.session import Session as Session

@@ -37,14 +37,17 @@ class InvalidOutcomeError(SessionError, ValueError):
 
 
 _LONG_LIST = 160
+_SHORTEST_PART, _MOST_SUGGESTED = 3, 6
+"""A part of a name, of that length or more, stands for the names that have it."""
 
 
 def suggesting(
     complaint: str, given: str, known: Iterable[str], listing: str = ""
 ) -> str:
-    """A message about a name that does not exist: the closest one, and the list.
+    """A message about a name that does not exist: what was meant, and the list.
 
-    A long list is left out where there is a close name, which would drown in it.
+    Few names that contain the given one are all suggested, else the closest one. A long
+    list is left out then, since the suggestion would drown in it.
 
     Args:
         complaint: what does not exist, without a period.
@@ -52,11 +55,20 @@ def suggesting(
         known: the names there are.
         listing: a sentence that names them, with a small first letter and a period.
     """
-    folded = {name.casefold(): name for name in known}
-    close = difflib.get_close_matches(given.casefold(), list(folded), n=1)
-    if not close:
+    names = _names_meant(given.casefold(), {name.casefold(): name for name in known})
+    if not names:
         return f"{complaint}; {listing}" if listing else f"{complaint}."
-    meant = f"{complaint}; did you mean {folded[close[0]]!r}?"
+    *others, last = map(repr, names)
+    all_of_them = f"{', '.join(others)} or {last}" if others else last
+    meant = f"{complaint}; did you mean {all_of_them}?"
     if not 0 < len(listing) <= _LONG_LIST:
         return meant
     return f"{meant} {listing[0].upper()}{listing[1:]}"
+
+
+def _names_meant(given: str, known: dict[str, str]) -> list[str]:
+    """The names that may have been meant."""
+    containing = [name for name in known if given in name]
+    if len(given) >= _SHORTEST_PART and 0 < len(containing) <= _MOST_SUGGESTED:
+        return [known[name] for name in containing]
+    return [known[name] for name in difflib.get_close_matches(given, list(known), n=1)]

@@ -25,6 +25,7 @@ from icpe.portable.requests import (
     Certificate,
     OperatingPoint,
     check_request,
+    check_trained_price,
     out_of_reach,
 )
 from icpe.portable.units import AnyUnits
@@ -230,11 +231,7 @@ class Model:
             rows = self._rows(max_queries)
             worth = [row["accuracy"] - price * row["mean_cost"] for row in rows]
             return rows[int(np.argmax(worth))]["price"]
-        low, high = self.document["price_range"]
-        if not low * (1 - 1e-6) <= price <= high * (1 + 1e-6):
-            raise OperatingPointError(
-                f"price must lie in the trained range [{low:g}, {high:g}]; got {price}."
-            )
+        check_trained_price(price, *self.document["price_range"])
         return price
 
     def _rows(self, max_queries: int | None) -> list[dict[str, Any]]:

@@ -13,6 +13,8 @@ PROMISES = ("average", "belief", "every-hypothesis")
 """What an error probability may be promised about."""
 LEAST_CONFIDENCE = 0.95
 """Requests are served by certificates of this confidence or more, if none is named."""
+_SLACK = 1e-6
+"""Relative tolerance of a price at the ends of the trained range."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +98,18 @@ def check_request(
                 f"{name} must be between 1 and the family's horizon {horizon}; got "
                 f"{value}."
             )
+
+
+def check_trained_price(price: float, low: float, high: float) -> None:
+    """Raises one sentence unless networks were trained for a price.
+
+    Raises:
+        OperatingPointError: they were not.
+    """
+    if not low * (1 - _SLACK) <= price <= high * (1 + _SLACK):
+        raise OperatingPointError(
+            f"price must lie in the trained range [{low:g}, {high:g}]; got {price}."
+        )
 
 
 def out_of_reach(

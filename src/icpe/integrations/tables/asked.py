@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icpe.core.csv_text import as_number
+from icpe.core.csv_text import as_number, read_rows
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
     UnknownNameError,
     suggesting,
 )
-from icpe.integrations.tables.reading import read_rows
 
 Costs = Mapping[Any, Any] | Sequence[Any] | np.ndarray | None
 Groups = Mapping[Any, Any] | Sequence[Any] | np.ndarray | None

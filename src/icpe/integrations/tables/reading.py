@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from icpe.core.csv_text import Cells, read_cells
+from icpe.core.csv_text import read_rows
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
@@ -157,28 +157,6 @@ def _say_unknown(unknown: collections.Counter[str]) -> None:
             "answer, write it in other words.",
             stacklevel=3,
         )
-
-
-def read_rows(path: Path) -> Cells:
-    """The cells of a file with a header and at least one row.
-
-    A column without a name is called by its place.
-
-    Raises:
-        DataError: the file cannot be read, a row has another length, or two columns
-            have one name.
-    """
-    cells = read_cells(path)
-    if not cells.rows:
-        raise DataError(f"{path} must have a header and at least one row; it has none.")
-    header = [name or f"column {i + 1}" for i, name in enumerate(cells.header)]
-    twice = {name for name in header if header.count(name) > 1}
-    if twice:
-        raise DataError(
-            f"{path} has several columns named {', '.join(sorted(twice))}; give every "
-            "column a name of its own."
-        )
-    return dataclasses.replace(cells, header=header)
 
 
 def _frame(rows: Any):

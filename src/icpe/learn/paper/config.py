@@ -67,8 +67,8 @@ class PaperConfig(CommonConfig):
     summary: bool = False
     """Give tokens the counts and mean outcomes of the queries so far."""
 
-    def __post_init__(self):
-        super().__post_init__()
+    def _check_each(self) -> None:
+        super()._check_each()
         check_at_least("inference_period", self.inference_period, 1)
         check_at_least("query_period", self.query_period, 1)
         check_at_least("budget", self.budget, 0)
@@ -80,6 +80,9 @@ class PaperConfig(CommonConfig):
             raise InvalidParameterError(
                 f"dropout must be at least 0 and less than 1; got {self.dropout}."
             )
+
+    def _check_together(self) -> None:
+        super()._check_together()
         if not self.min_cost <= self.initial_cost:
             raise InvalidParameterError(
                 f"initial_cost must be at least min_cost {self.min_cost}; "
