@@ -31,8 +31,16 @@ HEADER = (
 
 def table() -> str:
     """The table as Markdown."""
-    rows = [*_bandits(), *_searches()]
+    rows = [_fewest_bold(row) for row in (*_bandits(), *_searches())]
     return "\n".join([HEADER, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _fewest_bold(row: tuple[str, ...]) -> tuple[str, ...]:
+    """The row with the fewest queries of all methods in bold."""
+    what, *methods, limit = row
+    fewest = min((it for it in methods if it != NONE), key=float)
+    marked = (f"**{it}**" if it == fewest else it for it in methods)
+    return (what, *marked, limit)
 
 
 def rule_ahead(arms: int, accuracy: float) -> str:
@@ -77,7 +85,7 @@ def _bandits() -> list[tuple[str, ...]]:
                     "%", " %"
                 ),
                 f"{printed.queries.value:.2f}",
-                f"**{ours}**",
+                ours,
                 exact,
                 f"{theirs['mean_cost']:.2f}",
                 "not known",
@@ -101,7 +109,7 @@ def _searches() -> list[tuple[str, ...]]:
             (
                 f"a number among {size}, always right",
                 f"{printed.mean.value:.2f}",
-                f"**{ours:.2f}**",
+                f"{ours:.2f}",
                 f"{rule['error_prob']['0.01']['mean_queries']:.2f}",
                 NONE,
                 f"{limit['mean_queries']:.2f}",

@@ -58,7 +58,7 @@ _PAGE = """\
 | price | {low:.4g} to {high:.4g} |
 | size | {size:.2f} MB |
 | guard | {guard} |
-| {made} on {device}, with icpe {icpe} and jax {jax} |
+| {made} on {device}, with {software} |
 {images}
 {certificate}
 
@@ -74,9 +74,9 @@ the right answer is green.
 
 {budgets}
 
-Each row was measured on {episodes} episodes. Where the certificate serves, which is
-its error probability and any larger one, accuracy and queries come from its own
-episodes, the rest from the row of its price.
+Each row was measured on {episodes} episodes. In a certified row, accuracy and queries
+come from the episodes of the certificate instead. A certificate also covers every
+larger error probability.
 
 ## How it was {how}
 
@@ -126,7 +126,6 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         document: what its file says.
     """
     table = OperatingTable.from_dict(document["operating_table"])
-    made = document["provenance"]
     low, high = card.price_range
     parameters = notable_parameters(card.family["name"], card.family["parameters"])
     is_rule = document.get("kind") == "rule"
@@ -146,8 +145,7 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         how="made" if is_rule else "trained",
         afterwards=_NOTHING_LEARNED if is_rule else _ROUNDED,
         device=card.training_device,
-        icpe=made["icpe"],
-        jax=made["jax"],
+        software=_software(document["provenance"]),
         images=_images(document),
         certificate=_certificate(document, card),
         priced=_priced(document),
@@ -168,6 +166,12 @@ def _guard(guard: Mapping[str, Any] | None) -> str:
         return f"none; {where.replace('it notices', 'guards notice')}"
     share = math.ceil(1e4 * guard["record"]["upper_bound"]) / 100
     return f"at most {share:.2f} % of its own sessions raise an alarm; {where}"
+
+
+def _software(made: Mapping[str, Any]) -> str:
+    """What it was made with; icpe has a version once it is installed."""
+    version = f"icpe {made['icpe']} and " if made["icpe"][0].isdigit() else ""
+    return f"{version}jax {made['jax']}"
 
 
 def _trained(card: Card) -> str:
@@ -201,16 +205,16 @@ def _certificate(document: Mapping[str, Any], card: Card) -> str:
     right = certificate["bound_successes"] / certificate["episodes"]
     if "test" in certificate:
         most = max(test["episodes"] for test in certificate["ladder"])
-        shown = f"up to {most} episodes at each price. In {certificate['episodes']}"
+        shown = f"up to {most} episodes at each price"
     else:
-        shown = f"{certificate['episodes']} episodes for each test. In as many"
+        shown = f"{certificate['episodes']} episodes for each test"
     return (
         f"**Certificate.** At price {certificate['price']:.4g} it errs with "
         f"probability at most {certificate['error_prob']:g}, on average over the "
         f"family, shown with confidence {certificate['confidence']:g} by "
-        f"{shown} separate "
-        f"episodes its accuracy was {right:.4f}, by these alone at least "
-        f"{floored(certificate['lower_bound'])}, with "
+        f"{shown}. In {certificate['episodes']} separate episodes its accuracy "
+        f"was {right:.4f} (lower bound from these alone: "
+        f"{floored(certificate['lower_bound'])}), with "
         f"{certificate['mean_queries']:.3f} queries on average."
     )
 
@@ -237,11 +241,5 @@ def _measured(served: Served) -> str:
 
 
 def _budgets(table: OperatingTable) -> str:
-    rows = table.budgets()
-    return "\n".join(
-        [
-            f"| budget | {' | '.join(str(row.max_queries) for row in rows)} |",
-            f"|---|{'---|' * len(rows)}",
-            f"| accuracy | {' | '.join(f'{row.accuracy:.4f}' for row in rows)} |",
-        ]
-    )
+    rows = [f"| {it.max_queries} | {it.accuracy:.4f} |" for it in table.budgets()]
+    return "\n".join(["| budget | accuracy |", "|---|---|", *rows])
