@@ -46,7 +46,7 @@ def test_the_race_refuses_to_take_no_time(icpe):
 def test_bench_refuses_an_empty_workload(icpe):
     called = icpe("bench --episodes 0")
     assert called.status == 2
-    assert called.err == "icpe: episodes must be at least 1; got 0.\n"
+    assert called.err == "icpe: --episodes must be at least 1; got 0.\n"
 
 
 def test_the_ratio_of_speeds_stands_beside_the_times_to_equal_quality():

@@ -150,9 +150,12 @@ def test_a_budget_is_answered_by_a_lower_bound(icpe, file):
 @pytest.mark.parametrize(
     "words, sentence",
     [
-        ("", "exactly one of error_prob and budget; got none of them: name one"),
-        ("--error-prob 0.1 --budget 1", "got error_prob and budget: name one"),
-        ("--error-prob 0.1 --budget 1 --verify", "got error_prob and budget: name one"),
+        ("", "exactly one of --error-prob and --budget; got none of them: name one"),
+        ("--error-prob 0.1 --budget 1", "got --error-prob and --budget: name one"),
+        (
+            "--error-prob 0.1 --budget 1 --verify",
+            "got --error-prob and --budget: name one",
+        ),
         ("--error-prob 2", "strictly between 0 and 1"),
         ("--error-prob 0.01 --episodes 9", "episodes must be at least 5"),
         ("--error-prob 0.1 --verify", "has no certificate for error_prob 0.1"),

@@ -41,7 +41,7 @@ def test_a_study_is_run_and_reported(icpe, tmp_path):
         ("study run binary-search --cells K=7/*", "fits no cell of 'binary-search'"),
         ("study run binary-search --seeds 0 7", "--seeds 7 fits no cell"),
         ("study report binary-search", "has no result of binary-search"),
-        ("study frobnicate", "must be one of list, run, report; got 'frobnicate'"),
+        ("study frobnicate", "'frobnicate' must be one of list, run, report"),
         ("study run binary-search --time-limit soon", "--time-limit must be a time"),
     ],
 )
