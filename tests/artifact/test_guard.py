@@ -28,7 +28,7 @@ def test_the_rarest_outcome_may_be_the_limit_itself(below, alarms, first):
     own = SCORE - below
     limits = Limits(60.0, 60.0, 1, own, 50.0) if first else Limits(own, 50.0)
     guard = Guard(LAW, limits, {})
-    watch = guard.start(SPEC).after(BELIEF, 0, np.array([1.0]))
+    watch = guard.start(SPEC, np.zeros(1)).after(BELIEF, 0, np.array([1.0]))
     assert (watch.alarm is not None) == alarms
     one, together = np.array([[SCORE]]), np.array([[0.0]])
     assert Scores(one, together).exceeds(limits).tolist() == [alarms]

@@ -1,5 +1,7 @@
 """The laws of answers against closed forms and enumeration."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -95,6 +97,35 @@ def test_earlier_answers_move_what_is_expected_as_in_a_joint_gaussian():
     assert found.found[0] == pytest.approx(-np.log(tail), rel=1e-6)
 
 
+def test_what_was_revealed_first_says_which_table_counts():
+    shape = (3, 2, 2)
+    mean = np.zeros(shape)
+    mean[:, 0, 0], mean[:, 1, 0] = [4.0, 5.0, 9.0], [1.0, 2.0, 3.0]
+    contexts = np.array([[0.0, 4.0], [0.0, 5.0], [0.0, 9.0]])
+    law = NumberLaw(
+        mean,
+        np.zeros(shape),
+        np.ones(shape),
+        np.zeros((0, 2)),
+        np.ones((*shape, 1)),
+        contexts,
+    )
+    first = np.array([[7.0, 4.0], [0.0, 5.4], [0.0, 80.0]])
+    np.testing.assert_array_equal(law.context_of(first), [0, 1, 2])
+    belief = np.array([[0.1, 0.2, 0.7]] * 3)
+    zeros, outcome = np.zeros((3, 2)), np.array([[3.0, 0.0]] * 3)
+    query, context = np.array([0, 1, 2]), np.array([2, 0, 1])
+    found = law.surprise(Seen(belief, query, outcome, zeros, zeros, context)).found
+    for row, own in enumerate((0.1, 0.2, 0.7)):
+        at = mean[context[row], :, 0]
+        below = own * norm.cdf(3.0 - at[0]) + (1 - own) * norm.cdf(3.0 - at[1])
+        tail = min(2 * min(below, 1 - below), 1.0)  # of two entries, the rarer
+        assert found[row] == pytest.approx(max(-np.log(2 * tail), 0.0), abs=1e-6)
+    spec = TaskSpec(3, 3, outcome_size=2, horizon=4)
+    assert law.shapes(spec, 3) == {k: v.shape for k, v in law.arrays().items()}
+    assert law.shapes(TaskSpec(3, 2, 2, 4), 2) != law.shapes(spec, 3)
+
+
 def test_a_symbol_is_as_surprising_as_all_that_are_no_more_probable():
     table = np.array([[[0.8, 0.2, 0.0], [0.1, 0.5, 0.4]]] * 2)
     law = SymbolLaw(np.array([[-1.0], [0.0], [1.0]]), table)
@@ -120,7 +151,8 @@ def test_what_was_expected_is_said_in_words():
 
 
 def test_laws_come_back_from_their_arrays():
-    for law in (numbers(), SymbolLaw(np.zeros((1, 1)), np.ones((2, 2, 1)))):
+    revealed = dataclasses.replace(numbers(), contexts=np.zeros((2, 1)))
+    for law in (numbers(), revealed, SymbolLaw(np.zeros((1, 1)), np.ones((2, 2, 1)))):
         again = law_of(law.arrays())
         assert type(again) is type(law)
         for name, array in law.arrays().items():

@@ -9,6 +9,7 @@ import pytest
 
 from icpe.artifact import Artifact
 from icpe.artifact.guard import Guard, Limits, Scores, scores
+from icpe.artifact.outcome_law import NumberLaw
 from icpe.core.episode import StopReason
 from icpe.deploy import Session
 from icpe.evaluate.guard import (
@@ -40,6 +41,7 @@ def guarded(family) -> Artifact:
 
 BANDIT = GaussianBandit(num_arms=3, horizon=12)
 SEARCH = BinarySearch(size=6)
+VARYING = GaussianBandit(num_arms=8, horizon=6, vary_arms=True, fewest_arms=2)
 
 
 @pytest.mark.slow
@@ -113,7 +115,7 @@ def test_one_session_and_many_at_once_see_the_same():
         artifact.guard.law, played.beliefs, played.queries, outcomes, played.length
     ).exceeds(artifact.guard.limits)
     for episode in range(8):
-        watch = artifact.guard.start(BANDIT.spec)
+        watch = artifact.guard.start(BANDIT.spec, np.zeros(1))
         for step in range(played.length[episode]):
             watch = watch.after(
                 played.beliefs[episode, step],
@@ -122,6 +124,24 @@ def test_one_session_and_many_at_once_see_the_same():
             )
         assert (watch.alarm is not None) == found[episode]
     assert found.any() and not found.all()
+
+
+def test_what_is_strange_depends_on_what_was_revealed_first():
+    """Means lie between 0 and 0.4 times the number of arms."""
+    guard = guarded(VARYING).guard
+    assert guard is not None
+
+    def alarm(arms: int, reward: float) -> str | None:
+        belief = np.where(np.arange(8) < arms, 1.0 / arms, 0.0)
+        watch = guard.start(VARYING.spec, np.array([0.0, arms]))
+        for query in range(2):
+            watch = watch.after(belief, query, np.array([reward, 0.0]))
+        return watch.alarm
+
+    assert isinstance(guard.law, NumberLaw)
+    np.testing.assert_allclose(guard.law.within[:, :, 0], 0.25, atol=0.12)
+    assert alarm(8, 3.0) is None and alarm(2, 0.5) is None
+    assert alarm(2, 3.5) is not None and alarm(8, 30.0) is not None
 
 
 @pytest.mark.parametrize("family", [BANDIT, SEARCH], ids=["numbers", "symbols"])

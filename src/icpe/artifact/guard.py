@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from icpe.artifact.outcome_law import AbstractOutcomeLaw, Seen, law_of, log_sum_exp
 from icpe.core.spec import TaskSpec
@@ -95,10 +95,13 @@ class Guard:
     limits: Limits
     record: dict[str, Any]
 
-    def start(self, spec: TaskSpec) -> "Watch":
-        """Before the first answer."""
+    def start(
+        self, spec: TaskSpec, first_outcome: Float[np.ndarray, "entries"]
+    ) -> "Watch":
+        """Before the first answer, after what was revealed before it."""
         empty = np.zeros((spec.num_queries, spec.outcome_size))
-        return Watch(self, spec, 0, empty, empty, np.zeros(()))
+        context = self.law.context_of(np.asarray(first_outcome, float)[None])
+        return Watch(self, spec, context, 0, empty, empty, np.zeros(()))
 
     def to_dict(self) -> dict[str, Any]:
         """All but the arrays of the law."""
@@ -131,6 +134,7 @@ class Watch:
 
     guard: Guard
     spec: TaskSpec
+    context: Int[np.ndarray, "1"]
     number: int
     counts: Float[np.ndarray, "queries entries"]
     sums: Float[np.ndarray, "queries entries"]
@@ -156,6 +160,7 @@ class Watch:
             answer,
             count[None],
             (self.sums[query] / np.maximum(count, 1.0))[None],
+            self.context,
         )
         surprise = self.guard.law.surprise(seen)
         counted = self.guard.law.is_number(answer)[0]
@@ -165,8 +170,14 @@ class Watch:
         odds = self.odds + surprise.odds[0]
         found = float(surprise.found[0])
         alarm = self.alarm or self._alarm(seen, found, odds, measured)
-        number = self.number + 1
-        return Watch(self.guard, self.spec, number, counts, sums, odds, alarm)
+        return dataclasses.replace(
+            self,
+            number=self.number + 1,
+            counts=counts,
+            sums=sums,
+            odds=odds,
+            alarm=alarm,
+        )
 
     def _alarm(
         self, seen: Seen, one: float, odds, measured: Measured | None
@@ -215,7 +226,14 @@ class Scores:
         return np.where(raised.any(axis=1), 1.0 + raised.argmax(axis=1), np.inf)
 
 
-def scores(law: AbstractOutcomeLaw, beliefs, queries, outcomes, length) -> Scores:
+def scores(
+    law: AbstractOutcomeLaw,
+    beliefs,
+    queries,
+    outcomes,
+    length,
+    context: Int[np.ndarray, "episodes"] | None = None,
+) -> Scores:
     """What the guard sees in whole episodes, all at once.
 
     Args:
@@ -224,8 +242,10 @@ def scores(law: AbstractOutcomeLaw, beliefs, queries, outcomes, length) -> Score
         queries: episodes x steps.
         outcomes: of each query, episodes x steps x entries.
         length: queries made in each episode.
+        context: what `AbstractOutcomeLaw.context_of` makes of what was revealed before.
     """
     number, steps = queries.shape
+    contexts = np.zeros(number, int) if context is None else context
     num_queries = int(queries.max(initial=0)) + 1
     counts = np.zeros((number, num_queries, outcomes.shape[2]))
     sums = np.zeros_like(counts)
@@ -239,7 +259,8 @@ def scores(law: AbstractOutcomeLaw, beliefs, queries, outcomes, length) -> Score
         count = counts[rows, query]
         mean = sums[rows, query] / np.maximum(count, 1.0)
         outcome = outcomes[rows, step].astype(float)
-        seen = Seen(beliefs[rows, step].astype(float), query, outcome, count, mean)
+        belief = beliefs[rows, step].astype(float)
+        seen = Seen(belief, query, outcome, count, mean, contexts[rows])
         surprise = law.surprise(seen)
         if odds is None:
             odds = np.zeros((number, *surprise.odds.shape[1:]))

@@ -35,6 +35,7 @@ class Seen:
         count: how many numbers of each entry the query gave before in the episode,
             not counting values that are a word for something (`is_number`).
         mean: their mean so far; 0 if there were none.
+        context: the number that `AbstractOutcomeLaw.context_of` gave; None is 0.
     """
 
     belief: Float[np.ndarray, "batch hypotheses"]
@@ -42,6 +43,7 @@ class Seen:
     outcome: Float[np.ndarray, "batch entries"]
     count: Float[np.ndarray, "batch entries"]
     mean: Float[np.ndarray, "batch entries"]
+    context: Int[np.ndarray, "batch"] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +66,12 @@ class AbstractOutcomeLaw(abc.ABC):
     @abc.abstractmethod
     def others(self) -> tuple[str, ...]:
         """The laws that it is held against, in words for "the answers ..."."""
+
+    def context_of(
+        self, first_outcome: Float[np.ndarray, "batch entries"]
+    ) -> Int[np.ndarray, "batch"]:
+        """Which of its tables counts after what was revealed before the first query."""
+        return np.zeros(len(first_outcome), int)
 
     @abc.abstractmethod
     def surprise(self, seen: Seen) -> Surprise:
@@ -168,6 +176,11 @@ class NumberLaw(AbstractOutcomeLaw):
     for something else (0 where nothing was revealed, a flag): such words have
     probabilities of their own.
 
+    Where a family says something before the first query (how many arms there are), the
+    numbers may depend on it. Then there are contexts, with a table for each in place of
+    one for each query; its two rows are about queries that the hypothesis is about, and
+    about all others.
+
     Attributes:
         mean: of the numbers.
         between: variance between tasks.
@@ -175,6 +188,7 @@ class NumberLaw(AbstractOutcomeLaw):
         words: values that are no numbers, by entry; not a number where there are
             fewer.
         chance: probability of each word, and of the last kind, any number.
+        contexts: what may be revealed before the first query; the nearest counts.
     """
 
     mean: Float[np.ndarray, "queries hypotheses entries"]
@@ -182,6 +196,7 @@ class NumberLaw(AbstractOutcomeLaw):
     within: Float[np.ndarray, "queries hypotheses entries"]
     words: Float[np.ndarray, "words entries"]
     chance: Float[np.ndarray, "queries hypotheses entries kinds"]
+    contexts: Float[np.ndarray, "contexts entries"] | None = None
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -190,6 +205,11 @@ class NumberLaw(AbstractOutcomeLaw):
             for spread in _SPREADS
         )
         return (*spreads, "fit no hypothesis of the family")
+
+    def context_of(self, first_outcome):
+        if self.contexts is None:
+            return super().context_of(first_outcome)
+        return nearest_context(self.contexts, first_outcome)
 
     def surprise(self, seen: Seen) -> Surprise:
         """By the smaller tail, two-sided, of the rarest entry.
@@ -213,7 +233,7 @@ class NumberLaw(AbstractOutcomeLaw):
         spreads = np.asarray(_SPREADS)[:, None]
         ratios = 0.5 * squared * (1.0 - spreads**-2) - np.log(spreads)
         ratios = np.where(is_number[:, None], ratios, 0.0)
-        anyhow = self.chance[seen.query].mean(axis=1)
+        anyhow = self._rows(self.chance, seen).mean(axis=1)
         anyhow = np.take_along_axis(anyhow, code[..., None], axis=2)[..., 0]
         anyhow = np.log(np.maximum(anyhow, least)) - logs
         return Surprise(found, np.concatenate([ratios, anyhow[:, None]], axis=1))
@@ -242,17 +262,25 @@ class NumberLaw(AbstractOutcomeLaw):
         return f"{low[entry]:.3g} to {high[entry]:.3g}{name}"
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {
+        found = {
             field.name: getattr(self, field.name) for field in dataclasses.fields(self)
         }
+        return {name: array for name, array in found.items() if array is not None}
 
     def shapes(self, spec: TaskSpec, rows: int) -> dict[str, tuple[int, ...]]:
         shape = (spec.num_queries, rows, spec.outcome_size)
-        number = len(self.words)
-        return dict.fromkeys(("mean", "between", "within"), shape) | {
-            "words": (number, spec.outcome_size),
-            "chance": (*shape, number + 1),
-        }
+        number, contexts = len(self.words), {}
+        if self.contexts is not None and spec.num_queries == spec.num_hypotheses:
+            shape = (len(self.contexts), 2, spec.outcome_size)
+            contexts = {"contexts": (len(self.contexts), spec.outcome_size)}
+        return (
+            contexts
+            | dict.fromkeys(("mean", "between", "within"), shape)
+            | {
+                "words": (number, spec.outcome_size),
+                "chance": (*shape, number + 1),
+            }
+        )
 
     def _tail(self, seen: Seen) -> Float[np.ndarray, "batch entries"]:
         """Log probability of smaller or of larger numbers, whichever is less."""
@@ -277,9 +305,9 @@ class NumberLaw(AbstractOutcomeLaw):
         variance = within + between * (1.0 - share)
         return center, np.sqrt(np.maximum(variance, 1e-18))
 
-    @staticmethod
-    def _rows(array: np.ndarray, seen: Seen) -> np.ndarray:
-        return array[seen.query].astype(float)
+    def _rows(self, array: np.ndarray, seen: Seen) -> np.ndarray:
+        table = seen.query if self.contexts is None else seen.context
+        return array[0 if table is None else table].astype(float)
 
     def _chances(self, seen: Seen) -> Float[np.ndarray, "batch entries kinds"]:
         return np.einsum(
@@ -287,6 +315,9 @@ class NumberLaw(AbstractOutcomeLaw):
         )
 
     def _weights(self, seen: Seen) -> Float[np.ndarray, "batch hypotheses"]:
+        if self.contexts is not None:
+            own = np.take_along_axis(seen.belief, seen.query[:, None], axis=1)
+            return np.concatenate([own, 1.0 - own], axis=1)
         if self.mean.shape[1] == 1:
             return np.ones((len(seen.query), 1))
         return seen.belief
@@ -311,6 +342,18 @@ def word_of(
     for index, word in enumerate(words):
         code[outcome.astype(words.dtype) == word] = index
     return code
+
+
+def nearest_context(
+    contexts: Float[np.ndarray, "contexts entries"],
+    first_outcome: Float[np.ndarray, "batch entries"],
+) -> Int[np.ndarray, "batch"]:
+    """By the distance in entries that differ between contexts, each in its range."""
+    known = contexts.astype(float)
+    width = np.ptp(known, axis=0)
+    differs = width > 0
+    apart = np.asarray(first_outcome, float)[:, None, differs] - known[:, differs]
+    return np.square(apart / width[differs]).sum(axis=2).argmin(axis=1)
 
 
 def law_of(arrays: dict[str, np.ndarray]) -> AbstractOutcomeLaw:

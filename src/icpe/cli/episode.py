@@ -121,7 +121,7 @@ def run_episode(
     turn = live.begin(result.outcome, result.query_mask, bool(result.terminated))
     outcomes, exchanges = [np.asarray(result.outcome)], []
     answers = family.answers()
-    watch = None if guard is None else guard.start(family.spec)
+    watch = None if guard is None else guard.start(family.spec, outcomes[0])
     strange: str | None = None
     while (reason := reason_of(turn)) is StopReason.RUNNING:
         query = int(turn.query)

@@ -68,7 +68,7 @@ class SessionRules:
         setup = self.setup
         mask, lost = self._mask_after((), setup.query_mask)
         turn: Turn = yield lambda live: live.begin(setup.first_outcome, mask)
-        watch = None if setup.guard is None else setup.guard.start(self._words)
+        watch = setup.guard and setup.guard.start(self._words, setup.first_outcome)
         state = State(**seen(turn), mask=mask, watch=watch, lost=lost)
         return self._stopping((), state, reason_of(turn))
 

@@ -6,6 +6,7 @@ All are played by the shipped explorer at several operating points; the worst co
 """
 
 import dataclasses
+import itertools
 import math
 import zlib
 from collections.abc import Iterator
@@ -16,20 +17,14 @@ import jax.random as jr
 import numpy as np
 
 from icpe.artifact import Artifact
-from icpe.artifact.guard import Guard, Limits, Scores, scores
-from icpe.artifact.outcome_law import (
-    AbstractOutcomeLaw,
-    NumberLaw,
-    SymbolLaw,
-    word_of,
-)
+from icpe.artifact.guard import Guard, Limits, Scores
+from icpe.artifact.outcome_law import AbstractOutcomeLaw
 from icpe.artifact.saved_rule import SavedRule
 from icpe.core.checks import check_at_least
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint, Regime
-from icpe.core.simulate import distinct_outcomes
-from icpe.core.spec import TaskSpec
+from icpe.evaluate.answers import Played, count_law
 from icpe.evaluate.thresholds import beliefs_along
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
@@ -50,41 +45,13 @@ _LARGEST_CHUNK, _MOST_BELIEFS = 512, 2**25
 """Episodes that are played at once, and numbers in their beliefs."""
 _LARGEST_SHARED = 2**13
 """Numbers in the beliefs of an episode that is kept for several operating points."""
-_LARGEST_LAW = 2**17
 FEWEST_EPISODES = 512
 """With fewer, even no alarm at all would not show that they are rare enough."""
-_FEWEST = 8
-"""Answers from which on a query and a hypothesis have a law of their own."""
-_MOST_WORDS, _WORD_SHARE = 8, 0.02
-"""Values of one entry that are words, and the share of answers that makes one."""
 _RAISE = 1.1
 _MOST_TRIES = 12
 _MOST_EPISODES = 2**20
 _FEW = 2
 """Alarms that may differ by rounding when the same episodes are played again."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Played:
-    """Whole episodes with the belief before each query, as numpy arrays."""
-
-    queries: np.ndarray
-    outcomes: np.ndarray
-    length: np.ndarray
-    hypothesis: np.ndarray
-    beliefs: np.ndarray
-
-    def until(self, doubt: float | None) -> "Played":
-        """The same episodes, ended where the belief leaves no more doubt than that."""
-        if doubt is None:
-            return self
-        sure = self.beliefs.max(axis=2) >= 1.0 - doubt
-        first = np.where(sure.any(axis=1), sure.argmax(axis=1), sure.shape[1])
-        return dataclasses.replace(self, length=np.minimum(self.length, first))
-
-    def scores(self, law: AbstractOutcomeLaw) -> Scores:
-        """What the guard sees in them."""
-        return scores(law, self.beliefs, self.queries, self.outcomes, self.length)
 
 
 def measure_guard(
@@ -103,7 +70,8 @@ def measure_guard(
         return None
     check_at_least("episodes", episodes, FEWEST_EPISODES)
     stage = GuardStage(artifact, seed)
-    law = _count(stage, episodes)
+    points = stage.points("law", episodes)
+    law = count_law(stage.spec, itertools.chain.from_iterable(points))
     limits = _limits(stage.scores("limits", episodes, law))
     for attempt in range(_MOST_TRIES):
         found = stage.scores(f"check {attempt}", episodes, law)
@@ -276,6 +244,7 @@ def _play(
         history.length,
         played.ending.hypothesis,
         jnp.exp(found[:, :-1]),
+        history.outcomes[:, 0],
     )
 
 
@@ -305,116 +274,3 @@ def _limit(chosen: list[np.ndarray]) -> float:
         if len(reached):
             values.append(float(np.quantile(reached, 1.0 - _AIMED_AT)))
     return max([0.1, *values])
-
-
-def _count(stage: GuardStage, episodes: int) -> AbstractOutcomeLaw:
-    """The law of answers, from episodes at all operating points together."""
-    queries, outcomes, hypotheses, lengths = [], [], [], []
-    for chunks in stage.points("law", episodes):
-        for played in chunks:
-            made = np.arange(played.queries.shape[1]) < played.length[:, None]
-            queries.append(played.queries[made])
-            outcomes.append(played.outcomes[made])
-            hypotheses.append(np.repeat(played.hypothesis, played.length))
-            lengths.append(played.length)
-    asked, truth, answers, length = map(
-        np.concatenate, (queries, hypotheses, outcomes, lengths)
-    )
-    symbols = distinct_outcomes(answers)
-    if symbols is not None:
-        return _symbol_law(stage.spec, asked, truth, answers, symbols)
-    episode = np.repeat(np.arange(len(length)), length)
-    return _number_law(stage.spec, asked, truth, answers, episode)
-
-
-def _groups(spec: TaskSpec, queries, hypotheses, size: int):
-    """The cell of each answer, and the shape of the table of all cells."""
-    number = spec.num_hypotheses
-    if spec.num_queries * number * size > _LARGEST_LAW:
-        number, hypotheses = 1, np.zeros_like(hypotheses)
-    return queries * number + hypotheses, (spec.num_queries, number)
-
-
-def _symbol_law(spec: TaskSpec, queries, hypotheses, outcomes, symbols) -> SymbolLaw:
-    distance = np.square(outcomes[:, None] - symbols[None]).sum(axis=2)
-    codes = distance.argmin(axis=1)
-    cells, shape = _groups(spec, queries, hypotheses, len(symbols))
-    counts = np.bincount(
-        cells * len(symbols) + codes, minlength=shape[0] * shape[1] * len(symbols)
-    ).reshape(*shape, len(symbols))
-    return SymbolLaw(symbols.astype(np.float32), _shrunk(counts).astype(np.float32))
-
-
-def _number_law(spec: TaskSpec, queries, hypotheses, outcomes, episode) -> NumberLaw:
-    words = _words(outcomes)
-    entries, kinds = outcomes.shape[1], len(words) + 1
-    cells, shape = _groups(spec, queries, hypotheses, entries * kinds)
-    total = shape[0] * shape[1]
-    code = word_of(words, outcomes)
-    values = outcomes.astype(float)
-    number = (code == len(words)).astype(float)
-
-    def sums(keys, weights, size):
-        found = [np.bincount(keys, one, minlength=size) for one in weights.T]
-        return np.stack(found, axis=1)
-
-    moments = [sums(cells, number * values**power, total) for power in range(3)]
-    mean, variance = _moments(*(x.reshape(*shape, entries) for x in moments))
-    # Repeated answers in one episode tell the noise from what tasks differ by.
-    _, repeated = np.unique(episode * spec.num_queries + queries, return_inverse=True)
-    size = int(repeated.max(initial=-1)) + 1
-    times = sums(repeated, number, size)
-    own = (sums(repeated, number * values, size) / np.maximum(times, 1))[repeated]
-    squares = np.sum(number * np.square(values - own), axis=0)
-    freedom = number.sum(axis=0) - (times > 0).sum(axis=0)
-    apart = number * np.square(values - mean.reshape(total, entries)[cells])
-    spread = apart.sum(axis=0) / np.maximum(number.sum(axis=0), 1)
-    noise = squares / np.maximum(freedom, 1) / np.maximum(spread, 1e-18)
-    share = np.where(freedom >= _FEWEST, np.clip(noise, 0.0, 1.0), 1.0)
-    within = np.maximum(share * variance, 1e-6 * spread + 1e-18)
-    between = np.maximum(variance - within, 0.0)
-    kind = np.stack([sums(cells, 1.0 * (code == k), total) for k in range(kinds)], 2)
-    chance = _shrunk(kind.reshape(*shape, entries, kinds))
-    arrays = (mean, between, within, words, chance)
-    return NumberLaw(*(array.astype(np.float32) for array in arrays))
-
-
-def _words(outcomes: np.ndarray) -> np.ndarray:
-    """Values that come again and again in an entry, most frequent first."""
-    found = []
-    for column in outcomes.T:
-        values, times = np.unique(column, return_counts=True)
-        often = np.argsort(-times)[:_MOST_WORDS]
-        found.append(values[often][times[often] >= _WORD_SHARE * len(column)])
-    words = np.full((max(map(len, found)), outcomes.shape[1]), np.nan, outcomes.dtype)
-    for entry, values in enumerate(found):
-        words[: len(values), entry] = values
-    return words
-
-
-def _shrunk(counts: np.ndarray) -> np.ndarray:
-    """Shares along the last axis, towards those of the query and of all."""
-    every = counts.sum(axis=(0, 1)) + 1e-3
-    every = every / every.sum(axis=-1, keepdims=True)
-    of_query = counts.sum(axis=1) + every
-    of_query = of_query / of_query.sum(axis=-1, keepdims=True)
-    table = counts + 0.5 * of_query[:, None]
-    return table / table.sum(axis=-1, keepdims=True)
-
-
-def _moments(counts, first, second):
-    """Of each cell; of the query, or of all, where it was seen too little."""
-    of_query = [x.sum(axis=1, keepdims=True) for x in (counts, first, second)]
-    of_all = [x.sum(axis=(0, 1), keepdims=True) for x in (counts, first, second)]
-    number, one, two = of_all
-    number = np.maximum(number, 1)
-    mean, variance = one / number, two / number - np.square(one / number)
-    for number, one, two in (of_query, (counts, first, second)):
-        safe = np.maximum(number, 1)
-        own = one / safe
-        spread = np.maximum(two / safe - np.square(own), 0.0)
-        enough = number >= _FEWEST
-        shrunk = (number * spread + 2 * variance) / (number + 2)
-        mean = np.where(enough, own, mean)
-        variance = np.where(enough, shrunk, variance)
-    return mean, np.maximum(variance, 1e-18)

@@ -26,6 +26,10 @@ class Guard:
         self.limits = limits
         self.law = SymbolLaw(**tables) if "symbols" in arrays else NumberLaw(**tables)
 
+    def start(self, spec: Spec, first_outcome: np.ndarray) -> "Watch":
+        """Before the first answer, after what was revealed before it."""
+        return Watch(self, spec, self.law.context_of(first_outcome))
+
     def limits_at(self, number: int) -> tuple[float, float]:
         """What counts for one answer, and for all together, after so many."""
         first = "first_" if number <= self.limits.get("first", 0) else ""
@@ -35,20 +39,21 @@ class Guard:
 @dataclasses.dataclass(frozen=True)
 class Seen:
     """One answer, with the belief before it, and how many numbers of each entry its
-    query gave before, with their mean."""
+    query gave before, with their mean; and the context of the session."""
 
     belief: np.ndarray
     query: int
     outcome: np.ndarray
     count: np.ndarray
     mean: np.ndarray
+    context: int = 0
 
 
 class Watch:
     """One session under guard: what was seen so far, and the first alarm."""
 
-    def __init__(self, guard: Guard, spec: Spec):
-        self.guard, self.spec, self.number = guard, spec, 0
+    def __init__(self, guard: Guard, spec: Spec, context: int = 0):
+        self.guard, self.spec, self.context, self.number = guard, spec, context, 0
         self.counts = self.sums = np.zeros((spec.num_queries, spec.outcome_size))
         self.odds: Any = 0.0
         self.alarm: str | None = None
@@ -66,10 +71,11 @@ class Watch:
         """
         count, law = self.counts[query], self.guard.law
         mean = self.sums[query] / np.maximum(count, 1.0)
-        seen = Seen(belief.astype(float), query, outcome.astype(float), count, mean)
+        belief, answer = belief.astype(float), outcome.astype(float)
+        seen = Seen(belief, query, answer, count, mean, self.context)
         found, odds = law.surprise(seen)
         counted = law.is_number(seen.outcome)
-        later = Watch(self.guard, self.spec)
+        later = Watch(self.guard, self.spec, self.context)
         later.number, later.odds = self.number + 1, self.odds + odds
         later.counts, later.sums = self.counts.copy(), self.sums.copy()
         later.counts[query] += counted
@@ -108,6 +114,10 @@ class SymbolLaw:
     symbols: np.ndarray
     probability: np.ndarray
     others = ("come as if at random", "fit no hypothesis of the family")
+
+    def context_of(self, first_outcome: np.ndarray) -> int:
+        """There is one alone."""
+        return 0
 
     def surprise(self, seen: Seen) -> tuple[float, np.ndarray]:
         """-log of the probability of an answer as rare, and odds of other laws."""
@@ -152,6 +162,7 @@ class NumberLaw:
     within: np.ndarray
     words: np.ndarray
     chance: np.ndarray
+    contexts: np.ndarray | None = None
     others = (
         *(
             f"vary {'less' if it < 1 else 'more'} than this family's do"
@@ -159,6 +170,16 @@ class NumberLaw:
         ),
         "fit no hypothesis of the family",
     )
+
+    def context_of(self, first_outcome: np.ndarray) -> int:
+        """The nearest, each entry in its range."""
+        if self.contexts is None:
+            return 0
+        known = self.contexts.astype(float)
+        width = np.ptp(known, axis=0)
+        differs = width > 0
+        apart = (first_outcome.astype(float) - known)[:, differs] / width[differs]
+        return int(np.square(apart).sum(axis=1).argmin())
 
     def surprise(self, seen: Seen) -> tuple[float, np.ndarray]:
         """-log of the probability of an answer as rare, and odds of other laws."""
@@ -173,7 +194,7 @@ class NumberLaw:
         squared = np.square(np.clip(_normal_score(tail), -_LARGEST, 0.0))
         spreads = np.asarray(_SPREADS)[:, None]
         ratios = 0.5 * squared * (1.0 - spreads**-2) - np.log(spreads)
-        anyhow = self.chance.mean(axis=1)[seen.query]
+        anyhow = self._rows(self.chance, seen).mean(axis=0)
         anyhow = np.take_along_axis(anyhow, code[:, None], axis=1)[:, 0]
         anyhow = np.log(np.maximum(anyhow, _LEAST)) - logs
         found = float(np.clip(-rarest, 0.0, _MOST_SURPRISE))
@@ -204,16 +225,15 @@ class NumberLaw:
         """Log probability of smaller or of larger numbers, whichever is less."""
         center, deviation = self._moments(seen)
         score = (seen.outcome - center) / deviation
-        weights = self._weights(seen)[:, None] * self.chance[seen.query][..., -1]
-        weights = np.maximum(weights.astype(float), 1e-30)
+        weights = self._weights(seen)[:, None] * self._rows(self.chance, seen)[..., -1]
+        weights = np.maximum(weights, 1e-30)
         logs = np.log(weights / weights.sum(axis=0))
         sides = [_log_sum_exp(logs + _log_normal(side)) for side in (score, -score)]
         return np.minimum(*sides)
 
     def _moments(self, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
         mean, between, within = (
-            array[seen.query].astype(float)
-            for array in (self.mean, self.between, self.within)
+            self._rows(array, seen) for array in (self.mean, self.between, self.within)
         )
         share = seen.count * between / np.maximum(seen.count * between + within, 1e-30)
         center = mean + share * (seen.mean - mean)
@@ -221,10 +241,17 @@ class NumberLaw:
         return center, np.sqrt(np.maximum(variance, 1e-18))
 
     def _chances(self, seen: Seen) -> np.ndarray:
-        chance = self.chance[seen.query].astype(float)
+        chance = self._rows(self.chance, seen)
         return np.einsum("h,hew->ew", self._weights(seen), chance)
 
+    def _rows(self, array: np.ndarray, seen: Seen) -> np.ndarray:
+        table = seen.query if self.contexts is None else seen.context
+        return array[table].astype(float)
+
     def _weights(self, seen: Seen) -> np.ndarray:
+        if self.contexts is not None:
+            own = float(seen.belief[seen.query])
+            return np.array([own, 1.0 - own])
         return np.ones(1) if self.mean.shape[1] == 1 else seen.belief
 
     def _word_of(self, outcome: np.ndarray) -> np.ndarray:

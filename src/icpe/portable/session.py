@@ -14,7 +14,6 @@ from icpe.portable.errors import (
     InvalidParameterError,
     SessionError,
 )
-from icpe.portable.guard import Watch
 from icpe.portable.model import Model
 from icpe.portable.reading import (
     read_first_outcome,
@@ -110,7 +109,6 @@ class Session:
             first_outcome = self._reading.first_outcome
         self._stops_on_alarm = on_alarm == "stop"
         self._turns = threading.Lock()
-        self._watch = None if model.guard is None else Watch(model.guard, self.spec)
         if first_outcome is None and model.units is not None:
             raise InvalidOutcomeError(
                 "names and units are missing: this family compares settings in your "
@@ -124,6 +122,7 @@ class Session:
                 f"first query; give {sought or f'{self.spec.outcome_size} numbers'}."
             )
         first = read_first_outcome(first_outcome, self.spec)
+        self._watch = model.guard and model.guard.start(self.spec, first)
         self._lost: str | None = None
         self._advance(model.start, -1, first, (), query_mask, terminated=False)
 

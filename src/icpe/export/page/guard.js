@@ -94,6 +94,10 @@ class SymbolLaw {
     this.table = arrays.probability.data;
   }
 
+  contextOf() {
+    return 0;
+  }
+
   at(query, row, symbol) {
     return this.table[(query * this.rows + row) * this.symbols.length + symbol];
   }
@@ -153,20 +157,42 @@ class NumberLaw {
       `vary ${spread < 1 ? "less" : "more"} than this family's do`);
     this.others.push("fit no hypothesis of the family");
     this.arrays = arrays;
+    this.contexts = arrays.contexts ?? null;
     [, this.rows, this.entries] = arrays.mean.shape;
     this.words = arrays.words.shape[0];
   }
 
-  of(name, query, row, entry) {
-    return this.arrays[name].data[(query * this.rows + row) * this.entries + entry];
+  /** Of what may be revealed before the first query, the nearest, each entry in its range. */
+  contextOf(first) {
+    if (this.contexts === null) return 0;
+    const { shape: [number, entries], data } = this.contexts;
+    const apart = new Array(number).fill(0);
+    for (let entry = 0; entry < entries; entry++) {
+      const column = apart.map((_, i) => data[i * entries + entry]);
+      const width = Math.max(...column) - Math.min(...column);
+      if (width > 0) column.forEach((x, i) => { apart[i] += ((first[entry] - x) / width) ** 2; });
+    }
+    return apart.indexOf(Math.min(...apart));
   }
 
-  chance(query, row, entry, kind) {
-    const at = ((query * this.rows + row) * this.entries + entry) * (this.words + 1);
-    return this.arrays.chance.data[at + kind];
+  cell(seen, row, entry) {
+    const table = this.contexts === null ? seen.query : seen.context;
+    return (table * this.rows + row) * this.entries + entry;
+  }
+
+  of(name, seen, row, entry) {
+    return this.arrays[name].data[this.cell(seen, row, entry)];
+  }
+
+  chance(seen, row, entry, kind) {
+    return this.arrays.chance.data[this.cell(seen, row, entry) * (this.words + 1) + kind];
   }
 
   weight(seen, row) {
+    if (this.contexts !== null) {
+      const own = seen.belief[seen.query];
+      return row === 0 ? own : 1 - own;
+    }
     return this.rows === 1 ? 1 : seen.belief[row];
   }
 
@@ -184,7 +210,7 @@ class NumberLaw {
     return Array.from({ length: this.words + 1 }, (_, kind) => {
       let sum = 0;
       for (let h = 0; h < this.rows; h++) {
-        sum += this.weight(seen, h) * this.chance(seen.query, h, entry, kind);
+        sum += this.weight(seen, h) * this.chance(seen, h, entry, kind);
       }
       return sum;
     });
@@ -192,7 +218,7 @@ class NumberLaw {
 
   moments(seen, row, entry) {
     const [mean, between, within] = ["mean", "between", "within"].map((name) =>
-      this.of(name, seen.query, row, entry));
+      this.of(name, seen, row, entry));
     const evidence = seen.count[entry] * between;
     const share = evidence / Math.max(evidence + within, 1e-30);
     const center = mean + share * (seen.mean[entry] - mean);
@@ -205,7 +231,7 @@ class NumberLaw {
     for (let h = 0; h < this.rows; h++) {
       const [center, deviation] = this.moments(seen, h, entry);
       const score = (seen.outcome[entry] - center) / deviation;
-      const chance = this.chance(seen.query, h, entry, this.words);
+      const chance = this.chance(seen, h, entry, this.words);
       const weight = Math.max(this.weight(seen, h) * chance, 1e-30);
       total += weight;
       sides[0].push(Math.log(weight) + logNormal(score));
@@ -235,7 +261,7 @@ class NumberLaw {
       rarest = Math.min(rarest, found);
       let anyhow = 0;
       for (let h = 0; h < this.rows; h++) {
-        anyhow += this.chance(seen.query, h, entry, code) / this.rows;
+        anyhow += this.chance(seen, h, entry, code) / this.rows;
       }
       odds[SPREADS.length][entry] = Math.log(Math.max(anyhow, LEAST)) - logs;
     }
@@ -274,11 +300,12 @@ class NumberLaw {
 
 /** One session under guard: what was seen so far, and the first alarm. */
 class Watch {
-  constructor(guard, spec) {
+  constructor(guard, spec, first) {
     const arrays = {};
     for (const [name, packed] of Object.entries(guard.arrays)) arrays[name] = unpacked(packed);
     this.law = "symbols" in arrays ? new SymbolLaw(arrays) : new NumberLaw(arrays);
     this.limits = guard.limits;
+    this.context = this.law.contextOf(first);
     this.spec = spec;
     this.number = 0;
     const empty = () => Array.from({ length: spec.num_queries }, () =>
@@ -293,7 +320,8 @@ class Watch {
   add(belief, query, outcome, measured = null) {
     const count = this.counts[query].slice();
     const mean = this.sums[query].map((sum, i) => sum / Math.max(count[i], 1));
-    const seen = { belief, query, outcome: Array.from(outcome), count, mean };
+    const { context } = this;
+    const seen = { belief, query, outcome: Array.from(outcome), count, mean, context };
     const { found, odds } = this.law.surprise(seen);
     this.law.isNumber(seen.outcome).forEach((counted, i) => {
       if (!counted) return;

@@ -23,14 +23,15 @@ class Session {
     this.stopsOnAlarm = request.on_alarm === "stop";
     this.history = [];
     this.lost = null;
-    const guard = model.document.guard;
-    this.watch = guard === null ? null : new Watch(guard, this.spec);
+    this.watch = null;
   }
 
   async begin(firstOutcome = null) {
     const given = this.reading ? this.reading.first_outcome : firstOutcome;
     const first = given || new Array(this.spec.outcome_size).fill(0);
     const outcome = readNumbers("first_outcome", first, this.spec);
+    const guard = this.model.document.guard;
+    this.watch = guard === null ? null : new Watch(guard, this.spec, outcome);
     this.take(await this.step(this.model.start, -1, outcome, 0), false);
     return this;
   }
