@@ -16,16 +16,16 @@ import json
 import os
 import platform
 import random
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
+from typing import Any
+
+from icpe import zoo
 
 MODEL = "gaussian-bandit-4"
+TESTS = Path(__file__).parents[1] / "tests"
 
 
 class Connection:
@@ -197,24 +197,6 @@ def cpu_seconds(pid: int) -> float:
     return own + sum(cpu_seconds(int(it)) for it in children)
 
 
-def free_port() -> int:
-    """A port that nobody uses."""
-    with socket.socket() as it:
-        it.bind(("127.0.0.1", 0))
-        return it.getsockname()[1]
-
-
-def wait_until_ready(port: int) -> None:
-    """Until the service answers."""
-    for _ in range(1500):
-        try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    raise SystemExit("The service does not start.")
-
-
 def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser()
@@ -227,24 +209,18 @@ def main() -> None:
     parser.add_argument("--storage", help="another URL than a new SQLite file")
     parser.add_argument("--out", type=Path, default=Path("docs/data/service.json"))
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        port = free_port()
+    sys.path.insert(0, str(TESTS))
+    from support.running_service import running_service
+
+    record: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         storage = args.storage or f"sqlite:///{folder}/sessions.db"
-        server = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "icpe.cli.main", "serve", "--open", "--quiet"),
-                *("--storage", storage, "--workers", "2", "--rate", "0"),
-                *("--port", str(port)),
-            ]
-        )
-        try:
-            wait_until_ready(port)
-            record = {}
+        with running_service(storage, zoo.folder(), folder / "log") as service:
+            port, process = service.port, service.process.pid
             for name, rate in (("paced", args.pairs_per_second), ("unpaced", 0.0)):
                 record[name] = asyncio.run(
-                    load(
-                        port, server.pid, args.people, rate, args.warm_up, args.seconds
-                    )
+                    load(port, process, args.people, rate, args.warm_up, args.seconds)
                 )
                 print(json.dumps(record), flush=True)
             if args.open_sessions:
@@ -252,10 +228,7 @@ def main() -> None:
                 record["open_sessions"] = args.open_sessions
                 record["open_sessions_answers"] = args.answers
                 record["open_sessions_seconds"] = took
-                record["memory_bytes"] = memory_bytes(server.pid)
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait(60)
+                record["memory_bytes"] = memory_bytes(process)
     record |= {
         "model": MODEL,
         "storage": storage.partition(":")[0],

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import jax
@@ -107,6 +108,8 @@ def test_the_laboratory_survives_a_pulled_plug(tmp_path, at_once):
             text=True,
         )
         assert process.stdout is not None
+        patience = threading.Timer(300, process.kill)
+        patience.start()
         lines = []
         for line in process.stdout:
             lines.append(line)
@@ -115,6 +118,7 @@ def test_the_laboratory_survives_a_pulled_plug(tmp_path, at_once):
                 break
         process.stdout.close()
         status = process.wait(60)
+        patience.cancel()
         told += [line for line in lines if line.startswith("setting")]
         if status == 0:
             break

@@ -20,6 +20,7 @@ from icpe.deploy.sql import SqlStorage
 from icpe.deploy.sql_schema import STEPS, VERSION
 from icpe.deploy.storage import check_serve_extra, check_session_id, open_storage
 from icpe.testing import check_storage
+from support.ports import free_port
 
 
 def event(number, **changes):
@@ -209,6 +210,15 @@ def test_a_password_is_not_repeated(tmp_path):
     with pytest.raises(InvalidParameterError) as caught:
         open_storage("mysql://me:secret@host/db")
     assert "secret" not in str(caught.value)
+
+
+def test_a_server_that_is_not_there_is_named_without_the_password():
+    port = free_port()
+    with pytest.raises(StorageError) as caught:
+        open_storage(f"postgresql://me:secret@127.0.0.1:{port}/db")
+    said = str(caught.value)
+    assert f"in postgresql://me:***@127.0.0.1:{port}/db cannot be used now" in said
+    assert said.endswith("Connection refused; fix that and try again.")
 
 
 @pytest.mark.parametrize("id", ["", "-a", "a/b", "a b", "x" * 101, "a\n", "ä", None, 3])

@@ -78,3 +78,23 @@ def test_damaged_and_missing_files_are_refused_in_a_sentence(folder, storage):
         assert gone.status_code == 404
         small_bandit().save(file)
         assert start(client)["status"] == "open"
+
+
+def test_sessions_go_on_when_the_folder_of_models_is_back(tmp_path, storage):
+    (tmp_path / "models").mkdir()
+    folder = models_folder(tmp_path / "models")
+    with serving(folder, storage) as client:
+        begun = start(client)
+    with serving(folder, storage) as client:
+        folder.rename(tmp_path / "elsewhere")
+        for answer in (
+            tell(client, begun["id"], begun["next"]["query"]),
+            client.get("/v1/models"),
+            client.get("/readyz"),
+        ):
+            assert answer.status_code == 503
+            said = "The folder of models cannot be read"
+            assert answer.json()["detail"].startswith(said)
+        assert client.get("/").status_code == 503
+        (tmp_path / "elsewhere").rename(folder)
+        assert tell(client, begun["id"], begun["next"]["query"]).status_code == 200

@@ -72,7 +72,8 @@ class SqlStorage(AbstractStorage):
         }
         self._finalizer = weakref.finalize(self, engine.dispose)
         # Named here alone: what goes wrong later is told to clients of a service.
-        with _explained(f" in {engine.url.render_as_string()}"):
+        place = engine.url.set(drivername=engine.dialect.name)
+        with _explained(f" in {place.render_as_string()}"):
             migrate(engine)
 
     def append(self, session: str, events: Sequence[Event]) -> None:
@@ -280,7 +281,8 @@ def _explained(where: str = "") -> Iterator[None]:
         yield
     except (exc.DBAPIError, exc.TimeoutError, sqlite3.Error) as error:
         cause = getattr(error, "orig", None) or error
-        problem = " ".join(str(cause).split()).rstrip(".")
+        problem = " ".join(str(cause).split())
+        problem = problem.partition(" Is the server running ")[0].rstrip(".?")
         raise StorageError(
             f"The storage of sessions{where} cannot be used now: {problem}; fix that "
             "and try again."

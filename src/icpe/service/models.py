@@ -16,6 +16,7 @@ from icpe.core.errors import (
     ArtifactError,
     IcpeError,
     SessionError,
+    StorageError,
     UnknownNameError,
     suggesting,
 )
@@ -87,9 +88,18 @@ class Models:
         self._cards: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def names(self) -> list[str]:
-        """The names of all models, sorted."""
-        with _explained(self._folder):
+        """The names of all models, sorted.
+
+        Raises:
+            StorageError: the folder cannot be read.
+        """
+        try:
             files = [it for it in os.listdir(self._folder) if it.endswith(SUFFIX)]
+        except OSError as error:
+            raise StorageError(
+                f"The folder of models cannot be read now: {error.strerror}; whoever "
+                "runs the service can put it back."
+            ) from error
         return sorted(it.removesuffix(SUFFIX) for it in files if it[0] != ".")
 
     def cards(self) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
