@@ -267,6 +267,9 @@ def measured(
 ) -> Artifact:
     """The artifact with its operating table, and with a guard if that is enough.
 
+    Where the family was made of data there is no guard: what it draws is what was
+    learned from, and looks more usual than new cases.
+
     Args:
         artifact: the explorer; its present table and guard are replaced.
         episodes: for each row of the table.
@@ -282,7 +285,7 @@ def measured(
         progress=progress,
     )
     artifact = dataclasses.replace(artifact, table=table)
-    if episodes < FEWEST_EPISODES:
+    if episodes < FEWEST_EPISODES or artifact.family.held_out_cases() is not None:
         return artifact
     number = min(episodes, _GUARD_EPISODES)
     guard = measure_guard(artifact, episodes=number, seed=seed)

@@ -12,6 +12,7 @@ from icpe.cli import catalog, held_out
 from icpe.cli.values import describe_type, described_type
 from icpe.explorers.neural.config import NetConfig
 from icpe.explorers.neural.paper import Objective
+from icpe.families.patches import images
 from icpe.families.patches.mnist import NUM_IMAGES
 from icpe.families.registry import describe_record, family_names
 from icpe.nets.evidence import PredictionShape
@@ -80,6 +81,7 @@ NAMES = {
 
 def test_the_numbers_of_images_are_those_of_the_files():
     assert held_out._NUM_MNIST_IMAGES == NUM_IMAGES
+    assert held_out._HELD_BACK == images._HELD_BACK
 
 
 QUICK = (

@@ -244,9 +244,23 @@ def test_the_card_says_that_it_was_measured_on_images_it_has_not_seen(icpe):
 
 
 def test_a_file_that_was_not_shipped_says_nothing_about_images():
-    family = {"parameters": {"images": "mnist", "split": "test"}}
+    family = {"name": "patches", "parameters": {"images": "mnist", "split": "test"}}
     assert held_out({"family": family, "provenance": {}}) is None
     shipped = {"command": "icpe train patches --out FILE"}
     assert held_out({"family": family, "provenance": shipped}) is not None
-    family["parameters"]["split"] = "train"
-    assert held_out({"family": family, "provenance": shipped}) is None
+
+
+@pytest.mark.parametrize(
+    ("images", "told"),
+    [
+        ("mnist", ("from 55,000 training", "5,000 others", "10,000 test images, each")),
+        ("mine.npz", ("from training", "of the others", "of the test images, each")),
+    ],
+)
+def test_a_file_says_which_images_were_learned_from_and_which_were_counted(
+    images, told
+):
+    family = {"name": "patches", "parameters": {"images": images, "split": "train"}}
+    sentence = held_out({"family": family, "provenance": {}})
+    assert sentence is not None
+    assert all(words in sentence for words in told)

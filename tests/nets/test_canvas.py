@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+import pytest
 from scipy.signal import correlate
 
 from icpe.nets.canvas import CanvasEncoder, assemble
@@ -19,11 +20,12 @@ def picture(rows=5, columns=6, channels=2):
     return jnp.asarray(random.normal(size=(rows, columns, channels)), jnp.float32)
 
 
-def test_a_convolution_is_the_correlation_with_its_kernels():
+@pytest.mark.parametrize("columns", [4, 50])  # by rows, and by windows
+def test_a_convolution_is_the_correlation_with_its_kernels(columns):
     layer = Convolution(2, 3, key=jr.key(0))
-    found = layer(picture())
+    found = layer(picture(columns=columns))
     kernels = np.asarray(layer.layer.weight).reshape(3, 3, 3, 2)
-    padded = np.pad(np.asarray(picture()), ((1, 1), (1, 1), (0, 0)))
+    padded = np.pad(np.asarray(picture(columns=columns)), ((1, 1), (1, 1), (0, 0)))
     for channel, kernel in enumerate(kernels):
         expected = correlate(padded, kernel, mode="valid")[..., 0]
         np.testing.assert_allclose(found[..., channel], expected, atol=1e-5)

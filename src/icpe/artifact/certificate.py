@@ -117,6 +117,7 @@ class Certificate:
             level being divided among all groups; all of them if it is certified.
         by_answer: the set behind the lower bound, split by the answer given; with
             "belief" of the decided sessions alone.
+        cases: what the held-out cases are, such as "images"; None for rows of a table.
     """
 
     error_prob: float | None
@@ -152,6 +153,12 @@ class Certificate:
     bound_counts: tuple[tuple[int, int], ...] | None = None
     shown: tuple[str, ...] | None = None
     by_answer: tuple[Group, ...] | None = None
+    cases: str | None = None
+
+    @property
+    def counted(self) -> str:
+        """What was counted, in a word."""
+        return (self.cases or "rows") if self.test == "held-out" else "episodes"
 
     @property
     def undecided(self) -> float | None:
@@ -221,6 +228,7 @@ _YOUNGER = (
     "bound_counts",
     "shown",
     "by_answer",
+    "cases",
 )
 
 

@@ -10,7 +10,6 @@ from icpe.cli.options import Together, Where
 
 _NOT_CERTIFIED = 1
 _NUM_WORST = 5
-_KINDS = {"held-out": "rows"}
 
 
 def _optional(metavar: str) -> Any:
@@ -224,7 +223,7 @@ def _print_certificate(console, certificate) -> None:
     if certificate.ladder:
         console.print(_ladder(certificate))
     console.print(
-        f"\nThe {certificate.episodes} {_KINDS.get(certificate.test, 'episodes')} "
+        f"\nThe {certificate.episodes} {certificate.counted} "
         "behind the lower bound, split (for description only):",
         soft_wrap=True,
     )
@@ -265,8 +264,8 @@ def sentences(certificate):
     episodes = f"In {certificate.episodes} separate episodes{at}"
     if certificate.test == "held-out":
         episodes = (
-            f"On {certificate.episodes} held-out rows{at}, which nothing saw before "
-            "and each of which counts once,"
+            f"On {certificate.episodes} held-out {certificate.counted}{at}, which "
+            "nothing saw before and each of which counts once,"
         )
     yield (
         f"{episodes} the accuracy"
@@ -312,7 +311,8 @@ def _of_what(certificate) -> str:
 
 def _over(certificate) -> str:
     if certificate.test == "held-out":
-        return "cases like the rows of the table"
+        of = " of the table" if certificate.counted == "rows" else ""
+        return f"cases like the {certificate.counted}{of}"
     return "the tasks of the family"
 
 
@@ -344,11 +344,13 @@ def _what_would_do(certificate) -> str:
     needed = certificate.episodes_needed
     if certificate.test == "held-out":
         shown = 1.0 - certificate.lower_bound
-        also = f"These rows show an error probability of {shown:.3f}"
+        what = certificate.counted
+        also = f"These {what} show an error probability of {shown:.3f}"
         if needed is None:
-            return f"{also}; with more rows to learn from it may get better."
+            return f"{also}; with more {what} to learn from it may get better."
         return (
-            f"{also}; about {needed} held-out rows would probably show what was asked."
+            f"{also}; about {needed} held-out {what} would probably show what was "
+            "asked."
         )
     if needed is None:
         return (

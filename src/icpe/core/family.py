@@ -181,6 +181,14 @@ class AbstractTaskFamily(eqx.Module):
         """How answers are read and worded, where outcomes are no plain numbers."""
         return None
 
+    def calibration_cases(self) -> PyTree | None:
+        """Real tasks on which operating tables are measured; None if none are.
+
+        A family that was made of data has some, apart from what it draws and from the
+        held-out ones, unless its table was measured when it was made.
+        """
+        return None
+
     def held_out_cases(self) -> PyTree | None:
         """Real tasks that nothing was made of, along a leading axis; None if none are.
 

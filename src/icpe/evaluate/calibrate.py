@@ -10,7 +10,7 @@ import numpy as np
 from icpe.artifact import Artifact
 from icpe.artifact.operating_table import OperatingRow, OperatingTable
 from icpe.artifact.saved_rule import SavedRule
-from icpe.core.arrays import PRNGKey
+from icpe.core.arrays import PRNGKey, PyTree
 from icpe.core.checks import check_num_episodes
 from icpe.core.engine import LocalEngine, chosen_engine, in_order
 from icpe.core.errors import OperatingPointError, UnsupportedError
@@ -19,7 +19,13 @@ from icpe.core.request import OperatingPoint, Regime
 from icpe.evaluate.metrics import Tally
 from icpe.evaluate.rule_table import QUANTILES, rule_row
 from icpe.evaluate.thresholds import play_thresholds
-from icpe.play.rollout import default_chunk_size, rollout_chunks
+from icpe.play.rollout import (
+    default_chunk_size,
+    num_cases,
+    rollout_chunks,
+    run_cases,
+    some_cases,
+)
 from icpe.theory.intervals import clopper_pearson_lower
 
 NUM_PRICES = 64
@@ -44,7 +50,8 @@ def calibrate(
 
     Args:
         artifact: the explorer; its present table is not used.
-        episodes: episodes for each row.
+        episodes: episodes for each row; where the family was made of data, at most as
+            many as it has cases for calibration, each of which is played once.
         seed: seed of the episodes, which no evaluation or certificate draws.
         max_queries: caps that get priced rows of their own, beside the horizon.
         progress: notified of every row.
@@ -53,7 +60,8 @@ def calibrate(
         UnsupportedError: the explorer serves one request alone.
     """
     check_num_episodes("episodes", episodes)
-    if artifact.family.held_out_cases() is not None:
+    cases = artifact.family.calibration_cases()
+    if cases is None and artifact.family.held_out_cases() is not None:
         raise UnsupportedError(
             "This explorer was made of a table, and its operating table was measured "
             "then, on rows that were left out; cases drawn from the rows would flatter "
@@ -72,6 +80,8 @@ def calibrate(
     progress = progress or NoProgress()
     progress.start("calibrating", len(points))
     measure = _Measurement(artifact, points[0][0], episodes, seed)
+    if cases is not None:
+        measure = _CaseMeasurement(artifact, _at_most(cases, episodes), seed)
     rows = []
     try:
         for row in in_order(chosen_engine() or LocalEngine(), measure, points):
@@ -161,17 +171,39 @@ class _Measurement:
             chunk_size=self._chunk_size,
         )
         first, *others = [Tally.of(chunk.ending, horizon) for chunk in chunks]
-        tally = sum(others, start=first)
-        correct, episodes = tally.num_correct, tally.episodes
-        half, most, nearly_all = map(tally.quantile, QUANTILES)
-        return OperatingRow(
-            price=price,
-            max_queries=int(point.max_queries),
-            episodes=episodes,
-            accuracy=tally.accuracy,
-            lower_bound=float(clopper_pearson_lower(correct, episodes)),
-            mean_queries=tally.mean_queries,
-            quantiles=(half, most, nearly_all),
-            longest=tally.max_queries,
-            mean_cost=tally.total_cost / episodes,
+        return _row(point, price, sum(others, start=first))
+
+
+class _CaseMeasurement:
+    """Measures rows on real cases, each played once."""
+
+    def __init__(self, artifact: Artifact, cases: PyTree, seed: int):
+        self._explorer, self._family = artifact.explorer, artifact.family
+        self._cases, self._key = cases, calibration_key(seed)
+
+    def __call__(self, asked: tuple[OperatingPoint, float | None]) -> OperatingRow:
+        point, price = asked
+        ending = run_cases(
+            self._explorer, self._family, point, self._cases, key=self._key
         )
+        return _row(point, price, Tally.of(ending, self._family.spec.horizon))
+
+
+def _at_most(cases: PyTree, number: int) -> PyTree:
+    return some_cases(cases, np.arange(min(number, num_cases(cases))))
+
+
+def _row(point: OperatingPoint, price: float | None, tally: Tally) -> OperatingRow:
+    correct, episodes = tally.num_correct, tally.episodes
+    half, most, nearly_all = map(tally.quantile, QUANTILES)
+    return OperatingRow(
+        price=price,
+        max_queries=int(point.max_queries),
+        episodes=episodes,
+        accuracy=tally.accuracy,
+        lower_bound=float(clopper_pearson_lower(correct, episodes)),
+        mean_queries=tally.mean_queries,
+        quantiles=(half, most, nearly_all),
+        longest=tally.max_queries,
+        mean_cost=tally.total_cost / episodes,
+    )

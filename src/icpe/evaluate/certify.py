@@ -101,8 +101,8 @@ def certify(
             _checked(artifact, error_prob, budget)
         if counting.recorded is not None:
             raise UnsupportedError(
-                f"promise {counting.promise} cannot be shown on held-out rows, which "
-                "are few; leave it out for the average."
+                f"promise {counting.promise} cannot be shown on held-out cases, "
+                "which are few; leave it out for the average."
             )
         return certify_cases(
             artifact, cases, error_prob=error_prob, budget=budget, confidence=confidence

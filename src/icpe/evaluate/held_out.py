@@ -77,9 +77,9 @@ def certify_cases(
     untested = _untested(artifact, cases)
     if untested is not None:
         raise UnsupportedError(
-            f"No row of class {untested!r} was held out, so a certificate would not be "
-            "about it; add rows of that class, hold out a larger share, or leave the "
-            "class out."
+            f"No {cases_of(artifact)[:-1]} of class {untested!r} was held out, so a "
+            f"certificate would not be about it; add {cases_of(artifact)} of that "
+            "class, hold out a larger share, or leave the class out."
         )
     stage = Stage(artifact, None)
     if error_prob is None:
@@ -93,9 +93,9 @@ def certify_cases(
     if error_prob < smallest:
         raise InvalidParameterError(
             f"error_prob must be at least {np.ceil(1e4 * smallest) / 1e4:g} to be "
-            f"certified on {number} held-out rows at level {plan.level:.3g}, even by "
-            f"an explorer that never errs; got {error_prob:g}: hold out more rows, or "
-            "ask for more."
+            f"certified on {number} held-out {cases_of(artifact)} at level "
+            f"{plan.level:.3g}, even by an explorer that never errs; got "
+            f"{error_prob:g}: hold out more {cases_of(artifact)}, or ask for more."
         )
     ending = _play(stage, plan.price, cases)
     right = num_correct(ending)
@@ -112,6 +112,11 @@ def certify_cases(
         ladder=(PriceTest(plan.price, right, passed, number),),
         episodes_needed=needed,
     ).sealed()
+
+
+def cases_of(artifact: Artifact) -> str:
+    """What the cases of its family are, in a word."""
+    return "images" if artifact.family.spec.query_grid else "rows"
 
 
 def _untested(artifact: Artifact, cases: PyTree) -> str | None:
@@ -225,11 +230,15 @@ def wrong_records(certificate: Certificate, artifact: Artifact) -> Iterator[str]
     number = num_cases(artifact.family.held_out_cases())
     if certificate.episodes != number:
         yield (
-            f"It counts {certificate.episodes} held-out rows; the file has {number}."
+            f"It counts {certificate.episodes} held-out {certificate.counted}; there "
+            f"are {number}."
         )
         return
     if _untested(artifact, artifact.family.held_out_cases()) is not None:
-        yield "The held-out rows lack a class, so it says nothing about that."
+        yield (
+            f"The held-out {certificate.counted} lack a class, so it says nothing "
+            "about that."
+        )
     if certificate.error_prob is None:
         return
     kept = list(artifact.certificates)
@@ -329,4 +338,5 @@ def _record(
         provenance=provenance(),
         document=artifact.subject_hash,
         test=HELD_OUT,
+        cases=None if cases_of(artifact) == "rows" else cases_of(artifact),
     )

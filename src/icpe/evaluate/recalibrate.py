@@ -13,7 +13,7 @@ import numpy as np
 from icpe.artifact import Artifact
 from icpe.artifact.belief_table import BeliefRow, BeliefTable
 from icpe.artifact.saved_rule import SMALLEST_DOUBT, SavedRule
-from icpe.core.arrays import PRNGKey
+from icpe.core.arrays import PRNGKey, PyTree
 from icpe.core.checks import check_num_episodes
 from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.family import AbstractTaskFamily
@@ -24,7 +24,7 @@ from icpe.evaluate.thresholds import ThresholdEpisodes, play_thresholds
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.sure import SureExplorer
-from icpe.play.rollout import rollout
+from icpe.play.rollout import num_cases, rollout, some_cases
 
 NUM_DOUBTS = 48
 _STREAM = 0xBE11EF
@@ -44,7 +44,7 @@ def recalibrate(
 
     Args:
         artifact: the explorer, calibrated.
-        episodes: number of episodes.
+        episodes: number of episodes; of cases, where the family has some for that.
         seed: of the episodes, which nothing else draws.
         progress: notified of every chunk.
 
@@ -126,13 +126,19 @@ def _chunks(
     artifact: Artifact, price: float, episodes: int, key: PRNGKey
 ) -> Iterator[tuple[np.ndarray, ...]]:
     spec = artifact.family.spec
-    family = artifact.family.with_data()
+    family, cases = artifact.family.with_data(), artifact.family.calibration_cases()
+    if cases is not None:
+        episodes = min(episodes, num_cases(cases))
     point = OperatingPoint.at(spec.horizon, price=price)
     costs = np.asarray(spec.costs or (1.0,) * spec.num_queries)
     size = min(_CHUNK, episodes)
     for first in range(0, episodes, size):
+        tasks = None
+        if cases is not None:
+            rows = np.minimum(first + np.arange(size), episodes - 1)
+            tasks = some_cases(cases, rows)
         found = _play(
-            artifact.universal_nets, family, point, jr.fold_in(key, first), size
+            artifact.universal_nets, family, point, jr.fold_in(key, first), size, tasks
         )
         kept = min(size, episodes - first)
         queries, length, sure, right = (np.asarray(it)[:kept] for it in found)
@@ -147,7 +153,12 @@ def _chunks(
 
 @jit_program
 def _play(
-    nets: ExplorerNets, family: AbstractTaskFamily, point, key: PRNGKey, size: int
+    nets: ExplorerNets,
+    family: AbstractTaskFamily,
+    point,
+    key: PRNGKey,
+    size: int,
+    tasks: PyTree | None,
 ):
     """Queries, their number, and at every position the belief and whether it is right.
 
@@ -155,7 +166,7 @@ def _play(
     """
     explorer = SureExplorer(NeuralExplorer(nets.for_play()))
     assert point.regime is Regime.PRICE
-    played = rollout(explorer, family, point, keys=jr.split(key, size))
+    played = rollout(explorer, family, point, keys=jr.split(key, size), tasks=tasks)
     history = played.history
     price = jnp.broadcast_to(point.price, (size,))
     caps = jnp.broadcast_to(point.max_queries, (size,))

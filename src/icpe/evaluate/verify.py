@@ -150,12 +150,12 @@ def _verify_held_out(
     if seed is not None:
         raise OperatingPointError(
             f"seed must be left out; got {seed}: the certificate is about the held-out "
-            "rows of the file, and there are no fresh ones to play."
+            f"{certificate.counted}, and there are no fresh ones to play."
         )
     if artifact.family.held_out_cases() is None:
         raise ArtifactError(
-            "The certificate is about held-out rows, and the family has none; make it "
-            "again with icpe certify."
+            f"The certificate is about held-out {certificate.counted}, and the family "
+            "has none; make it again with icpe certify."
         )
     stage = Stage(artifact, None)
     problems = [*changes(certificate, stage), *wrong_records(certificate, artifact)]
@@ -166,12 +166,13 @@ def _verify_held_out(
     if abs(successes - recorded) > _flips(certificate, recorded, certificate.episodes):
         problems.append(
             f"The certificate rests on {recorded} right answers of "
-            f"{certificate.episodes}; played again, the same rows give {successes}."
+            f"{certificate.episodes}; played again, the same {certificate.counted} "
+            f"give {successes}."
         )
     elif certificate.certified and not passes(certificate, successes):
         problems.append(
-            f"Played again, the {certificate.episodes} held-out rows give {successes} "
-            "right answers, with which the test does not pass."
+            f"Played again, the {certificate.episodes} held-out {certificate.counted} "
+            f"give {successes} right answers, with which the test does not pass."
         )
     return Verification(
         certificate, tuple(problems), stage.seed, False, successes, lower

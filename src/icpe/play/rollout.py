@@ -240,13 +240,16 @@ def run_cases(
     endings = []
     for first in range(0, number, size):
         rows = np.minimum(first + np.arange(size), number - 1)
-        chunk = jax.tree.map(lambda leaf, rows=rows: jnp.asarray(leaf)[rows], cases)
-        ending = _case_chunk(
-            explorer, family, operating_point, chunk, jr.fold_in(key, first)
-        )
+        chunk, chunk_key = some_cases(cases, rows), jr.fold_in(key, first)
+        ending = _case_chunk(explorer, family, operating_point, chunk, chunk_key)
         kept = min(size, number - first)
         endings.append(jax.tree.map(lambda it, n=kept: np.asarray(it)[:n], ending))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *endings)
+
+
+def some_cases(cases: PyTree, rows: Int[np.ndarray, "some"]) -> PyTree:
+    """Those of these numbers."""
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf)[rows], cases)
 
 
 def num_cases(cases: PyTree) -> int:

@@ -46,23 +46,37 @@ class Distortion:
         check_positive("elastic_scale", self.elastic_scale)
         check_between("contrast", self.contrast, 0.0, 1.0)
 
+    @property
+    def moves_pixels(self) -> bool:
+        """Whether any pixel may come from another place."""
+        return bool(self.rotation or self.shift or self.elastic)
+
 
 def distort(image: Image, distortion: Distortion, *, key: PRNGKey) -> Image:
     """One random distortion of an image."""
     place_key, bend_key, contrast_key, noise_key = jr.split(key, 4)
+    if distortion.moves_pixels:
+        image = _moved(image, distortion, place_key, bend_key)
+    if distortion.contrast:
+        change = jr.uniform(contrast_key, (), minval=-1.0, maxval=1.0)
+        mean = jnp.mean(image)
+        image = mean + (1.0 + distortion.contrast * change) * (image - mean)
+    if distortion.noise:
+        image = image + distortion.noise * jr.normal(noise_key, image.shape)
+    return jnp.clip(image, 0.0, 1.0)
+
+
+def _moved(
+    image: Image, distortion: Distortion, place_key: PRNGKey, bend_key: PRNGKey
+) -> Image:
+    """Turned, moved and bent by one resampling."""
     source = placement(image.shape, distortion, key=place_key)
     if distortion.elastic:
         along_each_axis = distortion.elastic / math.sqrt(2)
         source = source + along_each_axis * smooth_noise(
             image.shape, distortion.elastic_scale, key=bend_key
         )
-    image = map_coordinates(image, list(source), order=1, mode="constant", cval=0.0)
-    if distortion.contrast:
-        change = jr.uniform(contrast_key, (), minval=-1.0, maxval=1.0)
-        mean = jnp.mean(image)
-        image = mean + (1.0 + distortion.contrast * change) * (image - mean)
-    image = image + distortion.noise * jr.normal(noise_key, image.shape)
-    return jnp.clip(image, 0.0, 1.0)
+    return map_coordinates(image, list(source), order=1, mode="constant", cval=0.0)
 
 
 def placement(

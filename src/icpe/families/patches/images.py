@@ -1,6 +1,8 @@
 """Labeled images by name, read when they are first needed.
 
-A family keeps the name of its images; the pixels are read when they are needed.
+A family keeps the name of its images; the pixels are read when they are needed. Of the
+training images a twelfth is held back: nothing learns from them, so that prices can be
+chosen on them, and the test images are left for certificates.
 """
 
 import functools as ft
@@ -14,7 +16,9 @@ from jaxtyping import Array, Int, UInt8
 
 from icpe.core.errors import DataError, InvalidParameterError, UnknownNameError
 
-Split = Literal["train", "test"]
+Split = Literal["train", "calibration", "test"]
+_HELD_BACK = 12
+"""One training image of so many is for calibration."""
 
 
 class LabeledImages(NamedTuple):
@@ -25,7 +29,10 @@ class LabeledImages(NamedTuple):
 
 
 class ImageSource(NamedTuple):
-    """Where images come from; size and classes are known without reading them."""
+    """Where images come from; size and classes are known without reading them.
+
+    `load` is asked for "train", all of them, and for "test".
+    """
 
     height: int
     width: int
@@ -81,7 +88,21 @@ def load_images(name: str, split: Split) -> LabeledImages:
     Raises:
         DataError: they cannot be found, or are damaged.
     """
-    return image_source(name).load(split)
+    if split == "test":
+        return image_source(name).load("test")
+    found = image_source(name).load("train")
+    rows = training_rows(len(found.labels), split)
+    return LabeledImages(found.images[rows], found.labels[rows])
+
+
+def training_rows(
+    number: int, split: Literal["train", "calibration"]
+) -> Int[np.ndarray, "rows"]:
+    """Which of the training images are learned from, or held back for calibration."""
+    # The legacy generator of numpy is frozen, so these stay the same.
+    order = np.random.RandomState(0).permutation(number)
+    held_back = number // _HELD_BACK
+    return np.sort(order[:held_back] if split == "calibration" else order[held_back:])
 
 
 @ft.lru_cache

@@ -2,11 +2,13 @@
 possible?"""
 
 import dataclasses
+import functools as ft
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, UInt8
 
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.checks import check_at_least, check_between
@@ -30,6 +32,9 @@ from icpe.families.patches.images import (
     load_images,
 )
 
+_CASES_SEED = 0xCA5E5
+"""Of the distortions of images that are counted once."""
+
 
 class PatchTask(eqx.Module):
     """One image behind the mask, distorted and padded, and its class."""
@@ -45,10 +50,14 @@ class Patches(AbstractTaskFamily):
     every episode: turned, moved, bent, its contrast changed, noise added. A query
     reveals one patch: its pixels, row by row. A patch that is revealed is not asked
     for again unless `repeats` is set.
+
+    With the split "train", operating tables are measured on the training images that
+    are held back, and certificates and evaluations are about the test images, each
+    distorted once and counted once.
     """
 
     images: str = parameter("mnist", "name of the images, or an .npz file of them")
-    split: Split = parameter("train", "train or test images")
+    split: Split = parameter("train", "train, calibration or test images")
     patch_size: int = parameter(5, "rows and columns of a patch")
     horizon: int = parameter(
         0, "most queries in an episode; 0 means all patches", rare=True
@@ -141,11 +150,15 @@ class Patches(AbstractTaskFamily):
         if data is None:
             data = load_images(self.images, self.split)
         index = jr.randint(index_key, (), 0, len(data.labels))
-        image = self.pad(jnp.asarray(data.images)[index].astype(jnp.float32) / 255.0)
-        return PatchTask(
-            image=distort(image, self.distortion, key=distortion_key),
-            label=jnp.asarray(data.labels)[index],
-        )
+        image, label = jnp.asarray(data.images)[index], jnp.asarray(data.labels)[index]
+        return self.task_of(image, label, key=distortion_key)
+
+    def task_of(
+        self, image: UInt8[Array, "height width"], label: Index, *, key: PRNGKey
+    ) -> PatchTask:
+        """The task of one image, distorted."""
+        padded = self.pad(image.astype(jnp.float32) / 255.0)
+        return PatchTask(distort(padded, self.distortion, key=key), label)
 
     def pad(self, image: Float[Array, "height width"]) -> Float[Array, "rows columns"]:
         """The image with black borders that make it whole patches."""
@@ -161,6 +174,18 @@ class Patches(AbstractTaskFamily):
             return self
         arrays = image_arrays(self.images, self.split)
         return dataclasses.replace(self, in_memory=arrays)
+
+    def calibration_cases(self) -> PatchTask | None:
+        return self._cases("calibration")
+
+    def held_out_cases(self) -> PatchTask | None:
+        return self._cases("test")
+
+    def _cases(self, split: Split) -> PatchTask | None:
+        """All images of a split, where this one is learned from."""
+        if self.split != "train":
+            return None
+        return _tasks_of(dataclasses.replace(self, split=split, in_memory=None))
 
     def reset(self, task: PatchTask, *, key: PRNGKey) -> StepResult:
         return plain_reset(self.spec)
@@ -184,3 +209,15 @@ class Patches(AbstractTaskFamily):
     def episode_picture(self, history: History) -> tuple[str, ...]:
         """The patches seen so far."""
         return canvas_lines(history, self.grid, (self.patch_size, self.patch_size))
+
+
+@ft.lru_cache(maxsize=4)
+def _tasks_of(family: Patches) -> PatchTask:
+    """Every image of the family's split, distorted once."""
+    images, labels = image_arrays(family.images, family.split)
+    keys = jr.split(jr.key(_CASES_SEED), len(labels))
+
+    def task(image, label, key):
+        return family.task_of(image, label, key=key)
+
+    return jax.jit(jax.vmap(task))(images, labels, keys)

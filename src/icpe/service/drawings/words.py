@@ -33,12 +33,15 @@ def assurance(scene: Scene) -> Assurance:
     it = scene.certificate
     if it is None:
         return Assurance("none", "Not certified", _without_certificate(scene))
-    of_rows = it.test == "held-out"
+    is_real = it.test == "held-out"
     facts = (
         ("Error probability", f"at most {it.error_prob:g}"),
         ("Confidence", f"{it.confidence:g}"),
         ("Accuracy shown", f"at least {it.lower_bound:.4f}"),
-        ("Held-out rows" if of_rows else "Simulated problems", f"{it.episodes:,}"),
+        (
+            f"Held-out {it.counted}" if is_real else "Simulated problems",
+            f"{it.episodes:,}",
+        ),
         ("Questions on average", f"{it.mean_queries:.3g}"),
     )
     if it.undecided is not None:
@@ -49,7 +52,8 @@ def assurance(scene: Scene) -> Assurance:
         return Assurance("lost", title, text, facts)
     text = (
         f"{_sentence(scene.request.promised or '')} This was tested on "
-        f"{'rows that nothing had seen' if of_rows else 'simulated problems'}, and "
+        f"{f'{it.counted} that nothing had seen' if is_real else 'simulated problems'}"
+        ", and "
         "holds if answers come as the explorer asks for them."
     )
     if not scene.guarded:
