@@ -4,6 +4,7 @@ import dataclasses
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from icpe import workflow
@@ -18,6 +19,7 @@ from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.families import Patches
 from icpe.nets.transformer import TransformerConfig
+from icpe.play.rollout import spread_cases
 from support.random_weights import random_weights
 
 FAMILY = Patches(images="drawn-digits", patch_size=14)
@@ -84,3 +86,9 @@ def test_beliefs_are_recalibrated_on_the_images_held_back(artifact):
 def test_there_is_no_guard_of_images_that_were_learned_from(artifact, monkeypatch):
     monkeypatch.setattr(workflow, "calibrate", lambda *_, **__: artifact.table)
     assert workflow.measured(artifact, episodes=512, seed=0).guard is None
+
+
+def test_fewer_cases_are_spread_over_all_of_them():
+    cases = {"label": np.repeat(np.arange(10), 5)}
+    assert spread_cases(cases, 10)["label"].tolist() == list(range(10))
+    assert len(spread_cases(cases, 1000)["label"]) == 50

@@ -21,10 +21,9 @@ from icpe.evaluate.rule_table import QUANTILES, rule_row
 from icpe.evaluate.thresholds import play_thresholds
 from icpe.play.rollout import (
     default_chunk_size,
-    num_cases,
     rollout_chunks,
     run_cases,
-    some_cases,
+    spread_cases,
 )
 from icpe.theory.intervals import clopper_pearson_lower
 
@@ -81,7 +80,7 @@ def calibrate(
     progress.start("calibrating", len(points))
     measure = _Measurement(artifact, points[0][0], episodes, seed)
     if cases is not None:
-        measure = _CaseMeasurement(artifact, _at_most(cases, episodes), seed)
+        measure = _CaseMeasurement(artifact, spread_cases(cases, episodes), seed)
     rows = []
     try:
         for row in in_order(chosen_engine() or LocalEngine(), measure, points):
@@ -187,10 +186,6 @@ class _CaseMeasurement:
             self._explorer, self._family, point, self._cases, key=self._key
         )
         return _row(point, price, Tally.of(ending, self._family.spec.horizon))
-
-
-def _at_most(cases: PyTree, number: int) -> PyTree:
-    return some_cases(cases, np.arange(min(number, num_cases(cases))))
 
 
 def _row(point: OperatingPoint, price: float | None, tally: Tally) -> OperatingRow:

@@ -24,7 +24,7 @@ from icpe.evaluate.thresholds import ThresholdEpisodes, play_thresholds
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.sure import SureExplorer
-from icpe.play.rollout import num_cases, rollout, some_cases
+from icpe.play.rollout import num_cases, rollout, some_cases, spread_cases
 
 NUM_DOUBTS = 48
 _STREAM = 0xBE11EF
@@ -128,7 +128,8 @@ def _chunks(
     spec = artifact.family.spec
     family, cases = artifact.family.with_data(), artifact.family.calibration_cases()
     if cases is not None:
-        episodes = min(episodes, num_cases(cases))
+        cases = spread_cases(cases, episodes)
+        episodes = num_cases(cases)
     point = OperatingPoint.at(spec.horizon, price=price)
     costs = np.asarray(spec.costs or (1.0,) * spec.num_queries)
     size = min(_CHUNK, episodes)

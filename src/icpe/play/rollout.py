@@ -252,6 +252,13 @@ def some_cases(cases: PyTree, rows: Int[np.ndarray, "some"]) -> PyTree:
     return jax.tree.map(lambda leaf: jnp.asarray(leaf)[rows], cases)
 
 
+def spread_cases(cases: PyTree, number: int) -> PyTree:
+    """At most so many, evenly spread: their order may be that of their classes."""
+    of = num_cases(cases)
+    number = min(number, of)
+    return some_cases(cases, np.arange(number) * of // number)
+
+
 def num_cases(cases: PyTree) -> int:
     """How many tasks there are along the leading axis."""
     return jax.tree.leaves(cases)[0].shape[0]
