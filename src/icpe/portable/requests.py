@@ -44,6 +44,7 @@ class Certificate:
     digest: str
     promise: str | None = None
     test: str | None = None
+    cases: str | None = None
 
 
 def check_request(

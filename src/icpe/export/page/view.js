@@ -360,7 +360,7 @@ class Page {
         ["Error probability", `at most ${shown(certificate.error_prob)}`],
         ["Confidence", shown(certificate.confidence)],
         ["Accuracy shown", `at least ${certificate.lower_bound.toFixed(4)}`],
-        [certificate.test === "held-out" ? "Held-out rows" : "Simulated problems", certificate.episodes.toLocaleString("en")],
+        [certificate.test === "held-out" ? `Held-out ${certificate.cases || "rows"}` : "Simulated problems", certificate.episodes.toLocaleString("en")],
         ["Queries on average", shown(certificate.mean_queries, 3)],
       ]) facts.append(make("dt", name), make("dd", value));
       box.append(facts);
