@@ -49,6 +49,7 @@ def test_a_change_of_any_field_breaks_the_seal(field):
         "bound_counts": ((480, 500), (465, 500)),
         "shown": ("0", "1"),
         "by_answer": (Group("0", 515, 480, 3.0),),
+        "cases": "images",
     }
     values = example(
         test="betting", level=0.01, document="d", **planned, **promised

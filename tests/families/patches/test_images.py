@@ -70,8 +70,9 @@ def test_a_name_is_registered_once():
 
 
 def test_drawn_digits_are_ten_classes_told_apart_by_their_nearest_neighbor():
-    train, test = (load_images("drawn-digits", split) for split in ("train", "test"))
-    assert image_source("drawn-digits").class_names == tuple("0123456789")
+    source = image_source("drawn-digits")
+    train, test = (source.load(split) for split in ("train", "test"))
+    assert source.class_names == tuple("0123456789")
     assert np.bincount(train.labels).tolist() == [200] * 10
     known, asked = (
         x.images.reshape(len(x.labels), -1).astype(np.float32) for x in (train, test)
