@@ -98,6 +98,20 @@ def test_who_is_sure_learns_nothing(made):
     np.testing.assert_allclose(made.right_after(sure), 1.0, atol=1e-6)
 
 
+def test_outcomes_that_only_excluded_hypotheses_explain_say_nothing():
+    """Each hypothesis has an outcome of its own, and the last one was never seen."""
+    likelihood = jnp.zeros((3, 2, 1, 3)).at[jnp.arange(2), :, :, jnp.arange(2)].set(1.0)
+    samples = OutcomeSamples(jnp.array([1.0, 1.0, 0.0]), likelihood)
+    for weights, gain, right in (
+        ([1.0, 0.0, 0.0], 0.0, 1.0),
+        ([0.5, 0.5, 0.0], np.log(2), 1.0),
+    ):
+        found = samples.right_after(jnp.array(weights))
+        assert found is not None
+        np.testing.assert_allclose(found, right, atol=1e-6)
+        np.testing.assert_allclose(samples.gains(jnp.array(weights)), gain, atol=1e-6)
+
+
 def test_where_it_would_take_long_the_best_guess_is_not_looked_for():
     large = OutcomeTable(jnp.full((40, 40, 16), 1 / 16))
     assert large.right_after(jnp.full(40, 1 / 40)) is None

@@ -12,12 +12,13 @@ import pytest
 from icpe.artifact import Artifact
 from icpe.core.belief import AbstractBelief
 from icpe.core.expected_gains import OutcomeSamples
+from icpe.core.family import plain_step
 from icpe.core.likelihood import LikelihoodBelief, likelihood_belief
 from icpe.core.request import OperatingPoint
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.predicted import belief_of
-from icpe.families import NoisyBinarySearch, SourceOnALine
+from icpe.families import NoisyBinarySearch, RandomTests, SourceOnALine
 from icpe.learn.given import given_belief, given_posterior, given_tables
 from icpe.learn.random_play import RandomQueries
 from icpe.nets.exact import ExactPredictions
@@ -120,20 +121,48 @@ def test_a_posterior_that_does_not_look_ahead_does_so_by_tables():
     assert given_posterior(SourceOnALine(num_cells=3), tables, 1.0) is None
 
 
-def test_tables_of_another_opinion_are_weighed_as_the_posterior_weighs():
-    """Their own evidence about the hypothesis does not count."""
+@pytest.mark.parametrize("sure", [1.0, 100.0])
+def test_tables_of_another_opinion_are_weighed_as_the_posterior_weighs(sure):
+    """Their own evidence about the hypothesis does not count, however strong."""
     tables = given_tables(SEARCH, SYMBOLS, 2**20)
     assert tables is not None
     found = given_posterior(SEARCH, tables, 2.0**23)
     assert found is not None
     start = found.start(jnp.zeros(1))
     inner, weights = start
-    odd = (inner, weights + jnp.arange(5.0))
+    odd = (inner, weights + sure * jnp.arange(5.0))
     np.testing.assert_allclose(
         found.belief.information_gains(odd),
         found.belief.information_gains(start),
         atol=1e-5,
     )
+
+
+class Hinted(SourceOnALine):
+    """The reset shows the source, of which the likelihood says nothing."""
+
+    @property
+    def spec(self):
+        return dataclasses.replace(super().spec, reveals=True)
+
+    def reset(self, task, *, key):
+        return plain_step(self.spec, jnp.float32(self.hypothesis(task))[None])
+
+
+def test_a_likelihood_is_no_start_where_the_reset_reveals_more():
+    hinted = Hinted(num_cells=4, horizon=6)
+    tables = given_tables(SEARCH, SYMBOLS, 2**20)
+    assert tables is not None
+    assert given_belief(hinted, np.inf) is None
+    assert given_posterior(hinted, tables, np.inf) is None
+
+
+def test_a_table_that_is_too_large_is_not_made():
+    number = 4 * 3 * 2
+    family = RandomTests(num_conditions=4, num_tests=3, num_results=2)
+    symbols = np.array([[0.0], [1.0]], np.float32)
+    assert given_tables(family, symbols, number) is not None
+    assert given_tables(family, symbols, number - 1) is None
 
 
 def predictions_for(kind):

@@ -84,14 +84,15 @@ class OutcomeSamples(AbstractExpectedGains):
     def gains(self, weights: Weights) -> Gains:
         own = jnp.einsum("tnqt->tnq", self.likelihood)
         mixed = jnp.einsum("tnqh,h->tnq", self.likelihood, weights)
+        ratio = jnp.where(mixed > 0, own / _positive(mixed), 1.0)
         share = self._share(weights)[:, None, None]
-        return jnp.sum(xlogy(share, own / mixed), axis=(0, 1))
+        return jnp.sum(xlogy(share, ratio), axis=(0, 1))
 
     def right_after(self, weights: Weights) -> Gains | None:
         if self.likelihood.size > _LARGEST_JOINT:
             return None
         joint = self.likelihood * weights[None, None, None]
-        best = jnp.max(joint, axis=-1) / jnp.sum(joint, axis=-1)
+        best = jnp.max(joint, axis=-1) / _positive(jnp.sum(joint, axis=-1))
         return jnp.einsum("t,tnq->q", self._share(weights), best)
 
     def coarser(self) -> "OutcomeSamples | None":
@@ -105,6 +106,11 @@ class OutcomeSamples(AbstractExpectedGains):
         kept = weights * self.seen
         total = jnp.maximum(jnp.sum(kept), 1e-30) * self.likelihood.shape[1]
         return kept / total
+
+
+def _positive(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """With 1 in place of 0: what only excluded hypotheses explain has no weight."""
+    return jnp.where(values > 0, values, 1.0)
 
 
 def empty_table(num_hypotheses: int, num_queries: int, cells: int) -> OutcomeTable:

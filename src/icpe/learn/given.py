@@ -18,6 +18,7 @@ from icpe.core.belief import AbstractBelief, AbstractPredictiveBelief, TaskClass
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.likelihood import LikelihoodBelief, belief_for, given_probabilities
+from icpe.core.simulate import reveals_something
 from icpe.core.spec import TaskSpec
 from icpe.nets.exact import ExactPredictions, posterior_of
 from icpe.nets.looking_ahead import TabledBelief
@@ -44,10 +45,13 @@ def given_tables(
         symbols: all its outcomes.
         largest: entries that a table may have.
     """
-    found = given_probabilities(family, symbols)
+    spec = family.spec
+    number = spec.num_hypotheses
+    found = None
+    if number * spec.num_queries * len(symbols) <= largest:
+        found = given_probabilities(family, symbols)
     if found is not None:
         prior = jax.nn.log_softmax(family.log_prior())
-        number = family.spec.num_hypotheses
         alone = TaskClasses(
             prior, jnp.log(found), jnp.arange(number), jnp.asarray(symbols)
         )
@@ -75,6 +79,8 @@ def given_belief(family: AbstractTaskFamily, largest: float) -> ExactPredictions
         belief = belief_for(family)
     except UnsupportedError:
         return None
+    if _ignores_reset(belief, family):
+        return None
     while isinstance(belief, AbstractPredictiveBelief):
         if _operations(belief, family.spec) <= largest:
             return ExactPredictions.of(family.spec, belief)
@@ -95,9 +101,19 @@ def given_posterior(
         largest: operations that all updates of one episode may take.
     """
     belief = posterior_of(family)
-    if belief is None or _operations(belief, family.spec) > largest:
+    if belief is None or _ignores_reset(belief, family):
+        return None
+    if _operations(belief, family.spec) > largest:
         return None
     return ExactPredictions.of(family.spec, TabledBelief(belief, tables))
+
+
+def _ignores_reset(belief: AbstractBelief, family: AbstractTaskFamily) -> bool:
+    """Whether it leaves out what a reset reveals, of which a likelihood says nothing.
+
+    Such a belief is true, but others know more.
+    """
+    return isinstance(belief, LikelihoodBelief) and reveals_something(family)
 
 
 def _operations(belief: AbstractBelief, spec: TaskSpec) -> float:

@@ -58,7 +58,7 @@ class TabledBelief(AbstractPredictiveBelief):
         """Of the classes: the tables' within a hypothesis, the posterior's between."""
         inner, weights = state
         exact = jnp.maximum(self.belief.log_posterior(inner), _LEAST_LOG)
-        shift = exact - jnp.maximum(self.tables.log_posterior(weights), _LEAST_LOG)
+        shift = exact - self.tables.log_posterior(weights)
         logs = weights + jnp.repeat(shift, self.tables.num_each)
         logs = jnp.exp(logs - jnp.max(logs))
         return logs / jnp.sum(logs)
