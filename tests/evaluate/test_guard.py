@@ -13,7 +13,10 @@ from icpe.artifact.outcome_law import NumberLaw
 from icpe.core.episode import StopReason
 from icpe.deploy import Session
 from icpe.evaluate.guard import (
+    FEWEST_EPISODES,
+    MOST_FALSE_ALARMS,
     GuardStage,
+    _bound,
     count_alarms,
     guard_problems,
     measure_guard,
@@ -201,3 +204,22 @@ def test_guards_from_before_have_one_limit_for_all_answers():
     found = Guard.of(values, artifact.guard.law.arrays(), BANDIT.spec)
     assert found is not None and found.to_dict() == values
     assert found.limits.at(1) == found.limits.at(9) == (5.0, 4.0)
+
+
+def test_the_fewest_episodes_can_show_that_alarms_are_rare_enough():
+    assert _bound(0, FEWEST_EPISODES, 0) <= MOST_FALSE_ALARMS
+    assert _bound(0, FEWEST_EPISODES - 1, 0) > MOST_FALSE_ALARMS
+
+
+def test_no_more_episodes_are_played_than_can_show_it(monkeypatch):
+    """Of 528, none may raise an alarm, and a second attempt would need more."""
+    artifact, limits, played = guarded(BANDIT), Limits(0.1, 0.1), []
+
+    def noisy(stage, name, episodes, law):
+        played.append(name)
+        return [Scores(np.full((episodes, 1), 9.0), np.zeros((episodes, 1)))]
+
+    monkeypatch.setattr(GuardStage, "scores", noisy)
+    monkeypatch.setattr("icpe.evaluate.guard._limits", lambda chosen: limits)
+    assert measure_guard(artifact, episodes=FEWEST_EPISODES) is None
+    assert played == ["limits", "check 0"]

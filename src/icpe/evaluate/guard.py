@@ -45,7 +45,7 @@ _LARGEST_CHUNK, _MOST_BELIEFS = 512, 2**25
 """Episodes that are played at once, and numbers in their beliefs."""
 _LARGEST_SHARED = 2**13
 """Numbers in the beliefs of an episode that is kept for several operating points."""
-FEWEST_EPISODES = 512
+FEWEST_EPISODES = 528
 """With fewer, even no alarm at all would not show that they are rare enough."""
 _RAISE = 1.1
 _MOST_TRIES = 12
@@ -74,6 +74,8 @@ def measure_guard(
     law = count_law(stage.spec, itertools.chain.from_iterable(points))
     limits = _limits(stage.scores("limits", episodes, law))
     for attempt in range(_MOST_TRIES):
+        if _bound(0, episodes, attempt) > MOST_FALSE_ALARMS:
+            break  # so few episodes cannot show it any more
         found = stage.scores(f"check {attempt}", episodes, law)
         alarms = [int(each.exceeds(limits).sum()) for each in found]
         bound = _bound(max(alarms), episodes, attempt)
