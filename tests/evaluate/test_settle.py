@@ -121,6 +121,9 @@ def test_the_loss_is_that_against_a_rule_that_is_as_sure():
     surer = loss_against(judgment((0.95, 0.8), (4.0, 2.0)), rule)
     assert surer == pytest.approx(0.0)  # than the rule ever is
     assert loss_against(judgment((0.5, 0.5), (0.0, 0.0)), rule) == 0.0
+    small = dataclasses.replace(rule, paid=1e-6 * paid)
+    found = loss_against(judgment((0.9, 0.8), (2e-6, 2e-6)), small, mean_cost=1e-6)
+    assert found == pytest.approx(saves)  # in whatever money it is paid
 
 
 def test_networks_without_tables_are_returned_as_they_are():

@@ -100,6 +100,22 @@ def test_without_a_pilot_prices_follow_the_horizon_unless_they_are_given():
     assert price_range(given, SPEC, surveyed()) == PriceRange(0.01, 0.5)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 200.0])
+@pytest.mark.parametrize("found", [NOTHING, "piloted"])
+def test_prices_are_those_of_queries_in_whatever_money_they_are_paid(found, unit):
+    def paid_in(unit):
+        spec = dataclasses.replace(SPEC, costs=(unit,) * SPEC.num_queries)
+        if found is NOTHING:
+            return price_range(TrainConfig(), spec, NOTHING)
+        costs = tuple(unit * cost for cost in PILOT.mean_cost)
+        pilot = dataclasses.replace(PILOT, mean_cost=costs)
+        return price_range(TrainConfig(), spec, surveyed(pilot, trust=1.0))
+
+    one, other = paid_in(1.0), paid_in(unit)
+    assert unit * other.low == pytest.approx(one.low)
+    assert unit * other.high == pytest.approx(one.high)
+
+
 def test_a_pilot_tells_from_which_price_on_nothing_is_worth_asking():
     """The first query gains 0.2 of accuracy; 1.2 times that is paid by nobody."""
     assert price_range(TrainConfig(), SPEC, surveyed()).high == pytest.approx(0.24)

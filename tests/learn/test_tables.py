@@ -10,7 +10,7 @@ from icpe.families import FeedbackGraph, RandomTests
 from icpe.learn.answers import Answers
 from icpe.learn.tables import cluster, fit_classes
 from icpe.learn.tally import Tally
-from icpe.nets.outcome_tables import FlaggedTable
+from icpe.nets.outcome_tables import FlaggedTable, GaussianTable
 
 MOST = 64
 """Distinct outcomes that still count as symbols."""
@@ -176,3 +176,30 @@ def test_flagged_numbers_are_counted_where_they_are_revealed():
             # Shrunk by half a pseudo-observation among more than fifty.
             mean = float(tables.mean[entry, h])
             assert mean == pytest.approx(seen.mean(), abs=0.02 * float(seen.std()))
+
+
+@pytest.mark.parametrize("center, unit", [(1e5, 1.0), (-3e6, 50.0), (0.0, 1e-9)])
+def test_numbers_far_from_zero_or_small_keep_their_moments(center, unit):
+    """Up to what single precision makes of them, here a hundredth of the unit."""
+    random = np.random.default_rng(5)
+    hypothesis = random.integers(0, 2, 4000)
+    plain = random.standard_normal((4000, 2, 2)) + hypothesis[:, None, None]
+    near = answers(plain, hypothesis)
+    far = answers(center + unit * plain, hypothesis)
+    assert far.share_between_tasks() == pytest.approx(
+        near.share_between_tasks(), abs=0.02
+    )
+    one, other = (fit_classes(it, hypothesis, num_each=1).outcomes for it in (near, far))
+    assert isinstance(one, GaussianTable) and isinstance(other, GaussianTable)
+    mean = (np.asarray(other.mean, float) - center) / unit
+    np.testing.assert_allclose(mean, one.mean, atol=0.02)
+    np.testing.assert_allclose(other.variance / unit**2, one.variance, rtol=0.02)
+
+
+def test_whatever_a_forbidden_query_answers_does_not_count():
+    outcomes = np.array([[[1.0, np.nan]], [[2.0, 0.5]], [[1.5, 999.0]]])
+    allowed = np.array([[True, False], [True, True], [True, False]])
+    found = answers(outcomes, allowed=allowed)
+    assert found.symbols is not None
+    assert sorted(found.symbols[:, 0].tolist()) == [0.5, 1.0, 1.5, 2.0]
+    np.testing.assert_allclose(found.center[:, 0], [1.5, 0.5])

@@ -191,6 +191,11 @@ class TaskSpec:
         """Cost of each query as an array."""
         return jnp.asarray(self.costs or (1.0,) * self.num_queries, jnp.float32)
 
+    @property
+    def mean_cost(self) -> float:
+        """Mean cost of a query: the unit in which costs are large or small."""
+        return sum(self.costs) / len(self.costs) if self.costs else 1.0
+
     def numbers(self) -> dict[str, Any]:
         """What explorers depend on: the law's numbers, without words and hints.
 

@@ -33,16 +33,17 @@ class Judgment:
         rows = zip(self.accuracy, self.prices, self.mean_cost, strict=True)
         return tuple(accuracy - price * cost for accuracy, price, cost in rows)
 
-    def saves(self, other: "Judgment") -> float:
+    def saves(self, other: "Judgment", mean_cost: float = 1.0) -> float:
         """Mean share of the other's cost that is saved, all else being equal.
 
-        A difference in sureness is counted at the price that it is worth.
+        A difference in sureness is counted at the price that it is worth; less than
+        the mean cost of one query is no cost to save from.
         """
         shares = []
         for i, price in enumerate(self.prices):
             more = (self.sureness[i] - other.sureness[i]) / price
             saved = more - (self.mean_cost[i] - other.mean_cost[i])
-            shares.append(saved / max(other.mean_cost[i], 1.0))
+            shares.append(saved / max(other.mean_cost[i], mean_cost))
         return float(np.mean(shares))
 
     def sentence(self, accuracy: float, episodes: int) -> str:

@@ -81,10 +81,14 @@ def settle(
     found = list(in_order(engine, judged, choices))
     if _is_exact(nets) and family.spec.can_stop:
         loss = ft.partial(
-            loss_against, rule=_play_rule(nets, family, episodes, play_key)
+            loss_against,
+            rule=_play_rule(nets, family, episodes, play_key),
+            mean_cost=family.spec.mean_cost,
         )
     else:
-        loss = ft.partial(_loss_of_value, first=found[0])
+        loss = ft.partial(
+            _loss_of_value, first=found[0], mean_cost=family.spec.mean_cost
+        )
     best, _ = choices[int(np.argmin([loss(one) for one in found]))]
     less = [(best, share) for share in SHARES[1:-1]] + [(CAUTIONS[0], SHARES[-1])]
     choices += less
@@ -93,12 +97,14 @@ def settle(
     return nets.with_predictions(tables.with_caution(caution)).with_query_share(share)
 
 
-def _loss_of_value(judgment: Judgment, first: Judgment) -> float:
+def _loss_of_value(judgment: Judgment, first: Judgment, mean_cost: float) -> float:
     """The share of the first one's cost that is wasted."""
-    return -judgment.saves(first)
+    return -judgment.saves(first, mean_cost)
 
 
-def loss_against(judgment: Judgment, rule: ThresholdEpisodes) -> float:
+def loss_against(
+    judgment: Judgment, rule: ThresholdEpisodes, mean_cost: float = 1.0
+) -> float:
     """How much more is paid than by a rule that is as sure, as a logarithm.
 
     The mean over prices, and much more if the worst of them is a loss beyond noise:
@@ -108,7 +114,7 @@ def loss_against(judgment: Judgment, rule: ThresholdEpisodes) -> float:
     for sure, cost in zip(judgment.sureness, judgment.mean_cost, strict=True):
         other = rule.expected_cost(sure)
         other = float(rule.paid[:, -1].mean()) if other is None else other
-        if min(cost, other) >= _LEAST_COST:
+        if min(cost, other) >= _LEAST_COST * mean_cost:
             ratios.append(math.log(cost / other))
     if not ratios:
         return 0.0

@@ -20,8 +20,9 @@ class Answers:
 
     `symbols` are all distinct outcomes where these are few; `codes` then tells which
     one each answer was. Where they are many, `edges` cuts every number of the outcome
-    into ranges, query by query. Answers to queries that were forbidden do not count.
-    Where `tasks_repeat`, a task answers a repeated query alike although another task of
+    into ranges, query by query. Numbers are added up around `center`, about their mean,
+    so that sums stay accurate far from 0. Answers to queries that were forbidden do not
+    count: some other answer is in their place. Where `tasks_repeat`, a task answers a repeated query alike although another task of
     the same hypothesis may not.
     """
 
@@ -32,6 +33,7 @@ class Answers:
     allowed: Float[np.ndarray, "tasks queries"]
     symbols: Float[np.ndarray, "symbols outcome"] | None
     codes: Int[np.ndarray, "tasks repeats queries"] | None
+    center: Float[np.ndarray, "queries outcome"]
     edges: Float[np.ndarray, "queries outcome cuts"] | None = None
     tasks_repeat: bool = False
 
@@ -40,8 +42,9 @@ class Answers:
         spec: TaskSpec, found: FirstAnswers, like: "Answers | None" = None
     ) -> "Answers":
         """With the symbols and ranges of other answers, or those found."""
-        outcomes = np.asarray(found.outcomes)
         allowed = np.asarray(found.query_mask, np.float32)
+        outcomes = _where_allowed(np.asarray(found.outcomes), allowed)
+        center = _center(spec, outcomes, allowed) if like is None else like.center
         symbols = distinct_outcomes(outcomes) if like is None else like.symbols
         codes, edges = None, None
         if symbols is not None:
@@ -56,6 +59,7 @@ class Answers:
             allowed,
             symbols,
             codes,
+            center,
             edges,
         )
 
@@ -63,15 +67,16 @@ class Answers:
     def is_noisy(self) -> bool:
         """Whether two answers to the same query on the same task ever differ."""
         if self.tasks_repeat:
-            spread = centered(self.means(), self.hypothesis, self.spec.num_hypotheses)
-            return bool(np.abs(spread).max(initial=0.0) > 1e-4)
+            means = self.means()
+            spread = centered(means, self.hypothesis, self.spec.num_hypotheses)
+            return bool(np.abs(spread).max() > 1e-4 * np.abs(means).max())
         same = self.outcomes == self.outcomes[:, :1]
         return bool(np.any(~same.all(axis=3) & (self.allowed[:, None] > 0)))
 
     def means(self) -> Float[np.ndarray, "tasks numbers"]:
         """The mean answer of each task to each query, symbols as indicators."""
         if self.codes is None:
-            mean = self.outcomes.mean(axis=1)
+            mean = (self.outcomes - self.center).mean(axis=1)
         else:
             assert self.symbols is not None
             size = len(self.symbols)
@@ -92,7 +97,8 @@ class Answers:
         groups = centered(means, self.hypothesis, self.spec.num_hypotheses)
         between_and_noise = float(np.square(groups).sum())
         if self.codes is None:
-            deviations = self.outcomes - self.outcomes.mean(axis=1, keepdims=True)
+            around = self.outcomes - self.center
+            deviations = around - around.mean(axis=1, keepdims=True)
             noise = np.square(deviations) * self.allowed[:, None, :, None]
             within = float(noise.sum()) / max(repeats - 1, 1)
         else:
@@ -100,7 +106,7 @@ class Answers:
             spread = (shares * (1 - shares)).sum()
             within = float(spread) * repeats / max(repeats - 1, 1)
         between = max(between_and_noise - within / repeats, 0.0)
-        return between / max(between + within, 1e-12)
+        return between / (between + within) if between else 0.0
 
 
 def nearest(outcomes, symbols) -> Int[np.ndarray, "..."]:
@@ -120,6 +126,31 @@ def centered(points, groups, num_groups: int) -> Float[np.ndarray, "points numbe
     np.add.at(sums, groups, points)
     sizes = np.maximum(np.bincount(groups, minlength=num_groups), 1)
     return points - (sums / sizes[:, None])[groups]
+
+
+def _where_allowed(outcomes, allowed) -> Float[np.ndarray, "tasks repeats queries o"]:
+    """With the first answer that was allowed in place of those that were not.
+
+    A family may answer a forbidden query with anything, such as NaN.
+    """
+    if allowed.all():
+        return outcomes
+    made = allowed[:, None, :, None] > 0
+    task, query = np.unravel_index(allowed.argmax(), allowed.shape)
+    return np.where(made, outcomes, outcomes[task, 0, query])
+
+
+def _center(spec: TaskSpec, outcomes, allowed) -> Float[np.ndarray, "queries outcome"]:
+    """The mean of every number of each query; of flagged ones, whatever the query."""
+    weight = np.broadcast_to(allowed[:, None, :, None], outcomes.shape).astype(float)
+    axes = (0, 1)
+    if spec.outcome_flags:
+        flags = np.split(outcomes, 2, axis=-1)[1]
+        weight = weight * np.concatenate([flags, np.zeros_like(flags)], axis=-1)
+        axes = (0, 1, 2)
+    total = (weight * outcomes).sum(axis=axes)
+    mean = total / np.maximum(weight.sum(axis=axes), 1.0)
+    return np.broadcast_to(mean, outcomes.shape[2:]).astype(np.float32)
 
 
 def _edges(outcomes, allowed) -> Float[np.ndarray, "queries outcome cuts"]:

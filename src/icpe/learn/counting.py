@@ -40,16 +40,19 @@ def count_by_hypothesis(
             arrays,
             None if symbols is None else jnp.asarray(symbols, jnp.float32),
             None if edges is None else jnp.asarray(edges, jnp.float32),
+            jnp.asarray(few.center),
             jr.key(seed),
             jnp.asarray(-(-tasks // chunk), jnp.int32),
         )
     )
     found: dict[str, Any] = {k: np.asarray(v, float) for k, v in sums.items()}
-    return Tally(**found)
+    return Tally(**found, center=few.center)
 
 
 @ft.partial(jax.jit, static_argnums=(0, 1), compiler_options=COMPILER_OPTIONS)
-def _count(static, chunk: int, arrays, symbols, edges, key: PRNGKey, num_chunks):
+def _count(
+    static, chunk: int, arrays, symbols, edges, center, key: PRNGKey, num_chunks
+):
     family: AbstractTaskFamily = eqx.combine(arrays, static)
     spec = family.spec
     queries = jnp.arange(spec.num_queries)
@@ -73,6 +76,8 @@ def _count(static, chunk: int, arrays, symbols, edges, key: PRNGKey, num_chunks)
 
         found = {"sizes": add(jnp.ones(chunk)), "asked": jnp.sum(allowed, axis=0)}
         weight = allowed[..., None]
+        outcomes = jnp.where(weight > 0, outcomes, center[None])
+        around = outcomes - center[None]
         if symbols is not None:
             distance = jnp.square(outcomes[:, :, None] - symbols[None, None]).sum(-1)
             codes = jax.nn.one_hot(jnp.argmin(distance, axis=-1), symbols.shape[0])
@@ -80,8 +85,8 @@ def _count(static, chunk: int, arrays, symbols, edges, key: PRNGKey, num_chunks)
         if not spec.outcome_flags:
             found |= {
                 "counts": add(allowed),
-                "sums": add(weight * outcomes),
-                "squares": add(weight * jnp.square(outcomes)),
+                "sums": add(weight * around),
+                "squares": add(weight * jnp.square(around)),
             }
             if edges is None:
                 return found
@@ -93,7 +98,7 @@ def _count(static, chunk: int, arrays, symbols, edges, key: PRNGKey, num_chunks)
             weights = jnp.broadcast_to(weight, cells.shape).ravel()
             counts = jax.ops.segment_sum(weights, places.ravel(), math.prod(shape))
             return found | {"range_counts": counts.reshape(shape)}
-        values, shown = jnp.split(outcomes, 2, axis=-1)
+        values, shown = jnp.split(around, 2, axis=-1)
         shown = shown * weight
         return found | {
             "counts": add(jnp.sum(shown, axis=1)),

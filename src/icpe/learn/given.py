@@ -142,7 +142,7 @@ def _fits(classes: TaskClasses, symbols, largest: int) -> bool:
     if known.shape[1] != symbols.shape[1]:
         return False
     distance = np.abs(symbols[:, None] - known[None]).max(axis=2)
-    return bool(np.all(distance.min(axis=1) < 1e-4))
+    return bool(np.all(distance.min(axis=1) <= 1e-4 * np.abs(known).max()))
 
 
 def _predictions(family: AbstractTaskFamily, classes: TaskClasses) -> Predictions:

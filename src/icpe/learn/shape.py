@@ -13,7 +13,7 @@ _MOST_SUMMARY_FEATURES = 4096
 _MOST_COMPARED = 32
 """Comparing all queries with each other pays for few of them."""
 _USUAL_PRICES = (0.2, 0.2)
-"""Lowest (times the horizon) and highest price where no pilot tells."""
+"""Lowest (times the horizon) and highest price of a query where no pilot tells."""
 _SHORT_OF_BEST = 0.003
 _LEAST_PRICE = 2e-5
 _LITTLE_WITHIN = 0.7
@@ -102,8 +102,8 @@ def trust_of(config: TrainConfig, survey: Survey) -> float:
 
 def price_range(config: TrainConfig, spec: TaskSpec, survey: Survey) -> PriceRange:
     """The prices worth training for, with what the configuration fixes."""
-    usual = _USUAL_PRICES[0] / spec.horizon
-    low, high = usual, _USUAL_PRICES[1]
+    usual = _USUAL_PRICES[0] / spec.horizon / spec.mean_cost
+    low, high = usual, _USUAL_PRICES[1] / spec.mean_cost
     trust = trust_of(config, survey)
     if survey.pilot is not None and trust >= 0.75:
         low, high = _piloted_prices(survey.pilot, spec)
@@ -127,19 +127,18 @@ def _piloted_prices(pilot: Pilot, spec: TaskSpec) -> tuple[float, float]:
         for accuracy, cost in zip(pilot.accuracy, pilot.mean_cost, strict=True)
         if cost > 0
     ]
-    high = 1.2 * max([1e-3, *slopes])
+    high = 1.2 * max([1e-3 / spec.mean_cost, *slopes])
     best = max(pilot.at_horizon, *pilot.accuracy)
     low = _price_for(1.0 - best + _SHORT_OF_BEST, pilot, spec)
-    return max(min(low, high / 8), _LEAST_PRICE), high
+    return max(min(low, high / 8), _LEAST_PRICE / spec.mean_cost), high
 
 
 def _price_for(error_prob: float, pilot: Pilot, spec: TaskSpec) -> float:
     """About the price at which the greedy rule stops with this error probability."""
-    costs = spec.costs or (1.0,)
     enough = [
         threshold
         for accuracy, threshold in zip(pilot.accuracy, pilot.thresholds, strict=True)
         if accuracy >= 1.0 - error_prob
     ]
     error = max(1.0 - min([1.0, *enough]), 1e-3)
-    return 0.2 * error / (sum(costs) / len(costs))
+    return 0.2 * error / spec.mean_cost

@@ -42,6 +42,8 @@ _NUM_EPISODES = 2048
 _ON_HOST = 2**13
 """Answers in all where each is a call of Python; elsewhere they are nearly free."""
 _MOST_RECENT = 4
+_ROUNDING = 1e-6
+"""Of numbers in single precision."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,14 +139,11 @@ def _survey(
     if family.on_host:
         size = dataclasses.replace(size, draws=_ON_HOST)
     few, share = _few_answers(family, seed)
-    flat = few.outcomes.reshape(-1, spec.outcome_size)
     facts = {
         "num_symbols": None if few.symbols is None else len(few.symbols),
         "is_noisy": few.is_noisy,
         "share_between_tasks": share,
-        "outcome_shift": tuple(map(float, flat.mean(axis=0))),
-        "outcome_scale": tuple(float(x) or 1.0 for x in flat.std(axis=0)),
-        "task_spread": _within_tasks(few.outcomes),
+        **_location(few),
     }
     keys = jr.split(jr.key(seed + 2), _num_episodes(family))
     given = None
@@ -214,10 +213,32 @@ def _few_answers(family: AbstractTaskFamily, seed: int) -> tuple[Answers, float]
     return few, few.share_between_tasks()
 
 
-def _within_tasks(outcomes) -> tuple[float, ...]:
-    """The standard deviation of each outcome entry over the queries of a task."""
-    around = outcomes - outcomes.mean(axis=(1, 2), keepdims=True)
-    return tuple(map(float, np.sqrt(np.square(around).mean(axis=(0, 1, 2)))))
+def _location(few: Answers) -> dict[str, tuple[float, ...]]:
+    """Where the numbers of outcomes lie: mean and spread, over all and in a task.
+
+    A constant has the spread 1, to divide by.
+    """
+    outcomes = few.outcomes.astype(float)
+    shape = (*outcomes.shape[:3], 1)
+    weight = np.broadcast_to(few.allowed[:, None, :, None], shape).astype(float)
+
+    def mean(values, axes):
+        total = (weight * values).sum(axis=axes, keepdims=True)
+        return total / np.maximum(weight.sum(axis=axes, keepdims=True), 1.0)
+
+    everything = (0, 1, 2)
+    shift, own = mean(outcomes, everything), mean(outcomes, (1, 2))
+    scale, within = (
+        np.sqrt(mean(np.square(outcomes - around), everything)).ravel()
+        for around in (shift, own)
+    )
+    shift = shift.ravel()
+    varies = scale > _ROUNDING * np.abs(shift)
+    return {
+        "outcome_shift": tuple(shift.tolist()),
+        "outcome_scale": tuple(np.where(varies, scale, 1.0).tolist()),
+        "task_spread": tuple(np.where(varies, within, 0.0).tolist()),
+    }
 
 
 def _num_episodes(family: AbstractTaskFamily) -> int:

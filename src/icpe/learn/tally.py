@@ -26,6 +26,9 @@ _NOISELESS_PSEUDO_COUNT = 1e-4
 _RANGE_PSEUDO_COUNT = 4.0
 _LEAST_VARIANCE = 1e-4
 """Of an outcome, relative to its variance over everything; noise is never less."""
+_ROUNDING = 1e-6
+"""Of numbers in single precision."""
+_TINY = 1e-30
 _NO_WEIGHT = -60.0
 
 
@@ -34,14 +37,15 @@ class Tally:
     """Sums over the answers of each class, from which all tables are made.
 
     Where outcomes are symbols, `symbol_counts` has how often each was the answer; else
-    there are counts, sums and sums of squares of the numbers, and `range_counts` has
-    how often each was in each range, if these are counted. With flagged outcomes those
-    are about entries whatever the query, and `revealed` has how often each query
-    revealed each entry.
+    there are counts, sums and sums of squares of the numbers less their `center`, and
+    `range_counts` has how often each was in each range, if these are counted. With
+    flagged outcomes those are about entries whatever the query, and `revealed` has how
+    often each query revealed each entry.
     """
 
     sizes: Float[np.ndarray, "classes"]
     asked: Float[np.ndarray, "queries"]
+    center: Float[np.ndarray, "queries outcome"]
     symbol_counts: np.ndarray | None = None
     counts: np.ndarray | None = None
     sums: np.ndarray | None = None
@@ -60,6 +64,7 @@ class Tally:
             first = _tally(
                 answers.first[:, None, None, :],
                 np.ones((len(classes), 1), np.float32),
+                answers.first.mean(axis=0, keepdims=True),
                 first_symbols,
                 classes,
                 num_classes,
@@ -68,6 +73,7 @@ class Tally:
         tally = _tally(
             answers.outcomes,
             answers.allowed,
+            answers.center,
             answers.symbols,
             classes,
             num_classes,
@@ -107,7 +113,12 @@ class Tally:
         if self.symbol_counts is not None:
             return _symbol_table(self.symbol_counts, symbols, is_noisy)
         assert self.counts is not None
-        mean, variance = _moments(self.counts[..., None], self.sums, self.squares)
+        center = self.center.astype(float)
+        if self.revealed is not None:  # the same for every query
+            center = np.split(center[0], 2)[0][:, None]
+        mean, variance = _moments(
+            self.counts[..., None], self.sums, self.squares, center
+        )
         if self.revealed is not None:
             share = self.revealed / np.maximum(self.asked, 1.0)[:, None]
             return FlaggedTable(
@@ -126,7 +137,15 @@ class Tally:
 
 
 def _tally(
-    outcomes, allowed, symbols, classes, num_classes: int, *, flags: bool, edges=None
+    outcomes,
+    allowed,
+    center,
+    symbols,
+    classes,
+    num_classes: int,
+    *,
+    flags: bool,
+    edges=None,
 ):
     """Sums over outcomes, which are tasks x repeats x queries x entries."""
     repeats = outcomes.shape[1]
@@ -144,22 +163,25 @@ def _tally(
             add((codes == symbol).sum(axis=1) * allowed)
             for symbol in range(len(symbols))
         ]
-        return Tally(sizes, asked, symbol_counts=np.stack(counts, axis=-1))
+        return Tally(sizes, asked, center, symbol_counts=np.stack(counts, axis=-1))
     weight = allowed[:, None, :, None]
+    around = outcomes - center
     if not flags:
         return Tally(
             sizes,
             asked,
+            center,
             counts=add(repeats * allowed),
-            sums=add((weight * outcomes).sum(axis=1)),
-            squares=add((weight * np.square(outcomes)).sum(axis=1)),
+            sums=add((weight * around).sum(axis=1)),
+            squares=add((weight * np.square(around)).sum(axis=1)),
             range_counts=_count_ranges(outcomes, weight, classes, num_classes, edges),
         )
-    values, shown = np.split(outcomes, 2, axis=-1)
+    values, shown = np.split(around, 2, axis=-1)
     shown = shown * weight
     return Tally(
         sizes,
         asked,
+        center,
         counts=add(shown.sum(axis=(1, 2))),
         sums=add((shown * values).sum(axis=(1, 2)))[..., None],
         squares=add((shown * np.square(values)).sum(axis=(1, 2)))[..., None],
@@ -211,15 +233,19 @@ def _range_table(counts, edges, mean, variance) -> RangeTable:
     )
 
 
-def _moments(counts, sums, squares):
-    """Mean and variance, shrunk towards those over all classes."""
+def _moments(counts, sums, squares, center):
+    """Mean and variance, shrunk towards those over all classes.
+
+    The variance is no less than what single precision can tell apart.
+    """
     total = np.maximum(counts.sum(axis=0), 1e-9)
     marginal = sums.sum(axis=0) / total
-    spread = np.maximum(squares.sum(axis=0) / total - marginal**2, 1e-12)
+    least = np.square(_ROUNDING * center) + _TINY
+    spread = np.maximum(squares.sum(axis=0) / total - marginal**2, least)
     mean = (sums + _PSEUDO_COUNT * marginal) / (counts + _PSEUDO_COUNT)
     own = squares - 2 * mean * sums + counts * mean**2
     variance = (own + _PSEUDO_COUNT * spread) / (counts + _PSEUDO_COUNT)
-    return mean, np.maximum(variance, _LEAST_VARIANCE * spread + 1e-12)
+    return center + mean, np.maximum(variance, _LEAST_VARIANCE * spread + least)
 
 
 def _cells(mean, variance):

@@ -22,7 +22,7 @@ _NOISE_FLOOR = 0.02
 _SLOWEST = 0.3
 """Least rate of information that luck is counted at, relative to the first."""
 _MOVES, _VARIES, _LEAST_NOISE = 0.3, 4.0, 1e-5
-"""The noise of a return: so much of the present error, so many units of cost."""
+"""The noise of a return: so much of the present error, so many queries."""
 
 
 class Weighted(eqx.Module):
@@ -50,6 +50,7 @@ def query_loss(
     targets: Float[Array, "steps"],
     stop_value: Float[Array, "positions"],
     experience: Experience,
+    mean_cost: float = 1.0,
 ) -> Weighted:
     """Squared error of the gain at every query made, relative to its noise.
 
@@ -59,7 +60,7 @@ def query_loss(
     large ones.
     """
     squares = jnp.square(gain_of_made(estimates, experience) - targets)
-    weights = error_weights(estimates, stop_value, experience)
+    weights = error_weights(estimates, stop_value, experience, mean_cost)
     total = jnp.sum(weights * squares)
     if estimates.unit is None:
         return Weighted(total, jnp.sum(weights))
@@ -73,7 +74,10 @@ def gain_of_made(estimates: Estimates, experience: Experience) -> Float[Array, "
 
 
 def error_weights(
-    estimates: Estimates, stop_value: Float[Array, "positions"], experience: Experience
+    estimates: Estimates,
+    stop_value: Float[Array, "positions"],
+    experience: Experience,
+    mean_cost: float = 1.0,
 ) -> Float[Array, "steps"]:
     """One over the noise of the target of every query made."""
     num_steps = stop_value.shape[0] - 1
@@ -81,7 +85,7 @@ def error_weights(
     error = 1.0 - stop_value[:-1]
     if estimates.unit is None:
         return made / (error + _NOISE_FLOOR)
-    unit = lax.stop_gradient(estimates.unit[:-1])
+    unit = mean_cost * lax.stop_gradient(estimates.unit[:-1])
     noise = jnp.square(_MOVES * error) + jnp.square(_VARIES * unit) + _LEAST_NOISE
     return made / noise
 

@@ -142,7 +142,7 @@ class AbstractPredictions(eqx.Module):
         if self.ask_once:
             per_cost = jnp.where(counts > 0, 0.0, per_cost)
         best = jnp.max(per_cost, axis=-1, keepdims=True)
-        ratio = per_cost / jnp.maximum(best, 1e-9)
+        ratio = per_cost / jnp.maximum(best, 1e-9 / jnp.mean(costs))
         removed = jnp.broadcast_to(removed, information.shape)
         rows = [information, ratio, removed, jnp.log(costs), jnp.log1p(counts)]
         # The cost of the best query; among several, of the first.

@@ -307,10 +307,10 @@ class ExplorerNets(eqx.Module):
             return Estimates(log_posterior, gain)
         unit = asked.unit(error)
         worth = jax.nn.sigmoid(outputs[1, ..., self._num_outputs]) * error
-        waste = view.charge + self._mean_cost * judged
+        waste = view.charge + self.spec.mean_cost * judged
         gain = worth[..., None] - unit[..., None] * waste
         caution = lax.stop_gradient(self.predictions.caution)
-        doubt = caution * self._mean_cost * unit[..., None]
+        doubt = caution * self.spec.mean_cost * unit[..., None]
         preference = gain - jnp.where(view.is_best, 0.0, doubt)
         return Estimates(log_posterior, gain, unit, preference)
 
@@ -327,11 +327,6 @@ class ExplorerNets(eqx.Module):
             # Where the answer is known, queries still differ in how soon it ends.
             scale = jnp.minimum(scale + self.spec.horizon * costs, 1.0)
         return scale * removed - costs
-
-    @property
-    def _mean_cost(self) -> float:
-        costs = self.spec.costs
-        return sum(costs) / len(costs) if costs else 1.0
 
     def _read_belief(
         self, log_posterior: Float[Array, "*tokens hypotheses"]
