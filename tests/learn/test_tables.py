@@ -189,7 +189,9 @@ def test_numbers_far_from_zero_or_small_keep_their_moments(center, unit):
     assert far.share_between_tasks() == pytest.approx(
         near.share_between_tasks(), abs=0.02
     )
-    one, other = (fit_classes(it, hypothesis, num_each=1).outcomes for it in (near, far))
+    one, other = (
+        fit_classes(it, hypothesis, num_each=1).outcomes for it in (near, far)
+    )
     assert isinstance(one, GaussianTable) and isinstance(other, GaussianTable)
     mean = (np.asarray(other.mean, float) - center) / unit
     np.testing.assert_allclose(mean, one.mean, atol=0.02)

@@ -22,8 +22,8 @@ class Answers:
     one each answer was. Where they are many, `edges` cuts every number of the outcome
     into ranges, query by query. Numbers are added up around `center`, about their mean,
     so that sums stay accurate far from 0. Answers to queries that were forbidden do not
-    count: some other answer is in their place. Where `tasks_repeat`, a task answers a repeated query alike although another task of
-    the same hypothesis may not.
+    count: some other answer is in their place. Where `tasks_repeat`, a task answers a
+    repeated query alike although another task of the same hypothesis may not.
     """
 
     spec: TaskSpec

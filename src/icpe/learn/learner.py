@@ -207,8 +207,9 @@ class UniversalLearner(eqx.Module):
             advantage_learning=self.config.advantage_learning,
         )
 
-        in_queries = ft.partial(error_weights, mean_cost=self.family.spec.mean_cost)
-        query_loss_of = ft.partial(query_loss, mean_cost=self.family.spec.mean_cost)
+        mean_cost = self.family.spec.mean_cost
+        weights_of = jax.vmap(ft.partial(error_weights, mean_cost=mean_cost))
+        loss_of = jax.vmap(ft.partial(query_loss, mean_cost=mean_cost))
         luck = None
         if self._knows_luck and seen.told is not None and target.unit is not None:
             luck = luck_of_answers(seen.told, target.unit, minibatch.queries)
@@ -219,11 +220,11 @@ class UniversalLearner(eqx.Module):
             targets = without_luck(
                 jax.vmap(make_targets)(fixed, target, minibatch, luck=luck),
                 jax.vmap(gain_of_made)(fixed, minibatch),
-                jax.vmap(in_queries)(fixed, target.stop_value, minibatch),
+                weights_of(fixed, target.stop_value, minibatch),
                 self.crew,
             )
             inference = jax.vmap(inference_loss)(online.log_posterior, minibatch)
-            query = jax.vmap(query_loss_of)(online, targets, target.stop_value, minibatch)
+            query = loss_of(online, targets, target.stop_value, minibatch)
             weights = (jnp.sum(inference.weight), jnp.sum(query.weight))
             of_all = self.crew.total(weights)
             losses = {

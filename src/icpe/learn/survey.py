@@ -134,8 +134,7 @@ def survey(
 def _survey(
     family: AbstractTaskFamily, machine: str, seed: int, counts: bool
 ) -> Survey:
-    spec, size = family.spec, SIZES[machine]
-    family = family.with_data()
+    size, family = SIZES[machine], family.with_data()
     if family.on_host:
         size = dataclasses.replace(size, draws=_ON_HOST)
     few, share = _few_answers(family, seed)
