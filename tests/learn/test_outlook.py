@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from icpe.families import NoisyBinarySearch
+from icpe.families import NoisyBinarySearch, RandomTests
 from icpe.learn import recipe as module
 from icpe.learn.config import TrainConfig
 from icpe.learn.pilot import Pilot
@@ -95,6 +95,21 @@ def test_the_outlook_is_the_best_that_the_pilot_reached(piloted):
         "With the 6 queries of the horizon, a simple rule gets about 0.900 of the "
         "answers right; training may get more."
     )
+
+
+@pytest.mark.parametrize(
+    ("family", "words"),
+    [
+        (TwoDoors(0.8, 1), "With the 1 query of the horizon, "),
+        (TwoDoors(0.8, 400), "With 128 of the 400 queries of the horizon, "),
+        (RandomTests(num_conditions=3, num_tests=4), "With all 4 queries, "),
+    ],
+)
+def test_the_outlook_says_with_how_many_queries(piloted, family, words):
+    piloted(PILOT)
+    sentence = outlook(family, TrainConfig(error_prob=0.01))
+    assert sentence.startswith(words)
+    assert ("a longer horizon" in sentence) is not family.spec.ask_once
 
 
 @pytest.mark.parametrize(("error_prob", "is_refused"), [(0.05, True), (0.2, False)])

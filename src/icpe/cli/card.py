@@ -137,13 +137,13 @@ def _print_table(console: Console, document: Mapping[str, Any]) -> None:
     costs = ("cost",) if _has_costs(table) else ()
     for cap in reversed(caps):
         within = "" if cap == table.horizon else f" within {cap} queries"
+        requests = served_requests(document, cap)
         console.print(
             f"\nAn error probability{within}, at least "
-            f"{table.smallest_error_prob(cap):g}:"
+            f"{table.smallest_error_prob(cap):g}{':' if requests else '.'}"
         )
         headings = ("error_prob", "price", *_HEADINGS, *costs)
         shown = _empty_table(*headings)
-        requests = served_requests(document, cap)
         for it in requests:
             spread = (*it.row.quantiles, it.row.longest) if it.row else ()
             shown.add_row(

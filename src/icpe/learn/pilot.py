@@ -15,7 +15,8 @@ from icpe.explorers.rules.scores import InformationScore
 from icpe.nets.evidence import AbstractPredictions
 from icpe.play.rollout import rollout
 
-_MOST_STEPS = 128
+LONGEST_PILOT = 128
+"""Queries of the greedy rule at most."""
 _LEAST_TRUE = 0.6
 """Share of what is believed that must be true."""
 
@@ -53,7 +54,7 @@ def fly_pilot(
 ) -> Pilot:
     """Plays the greedy rule to the horizon, and stops it afterwards in thought."""
     spec = family.spec
-    steps = min(spec.horizon, _MOST_STEPS)
+    steps = min(spec.horizon, LONGEST_PILOT)
     explorer = BeliefExplorer(
         "pilot", belief_of(predictions), InformationScore(spec.costs)
     )

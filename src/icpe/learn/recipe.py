@@ -10,6 +10,7 @@ from icpe.core.conformance import explaining
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.spec import TaskSpec
 from icpe.learn.config import TrainConfig
+from icpe.learn.pilot import LONGEST_PILOT
 from icpe.learn.shape import trust_of
 from icpe.learn.survey import Survey, machine_here, survey
 
@@ -83,15 +84,31 @@ def outlook(family: AbstractTaskFamily, config: TrainConfig) -> str:
         return ""
     best = max(pilot.at_horizon, *pilot.accuracy)
     sentence = (
-        f"With the {family.spec.horizon} queries of the horizon, a simple rule gets "
-        f"about {best:.3f} of the answers right; training may get more."
+        f"{_with_queries(family.spec)}, a simple rule gets about {best:.3f} of the "
+        "answers right; training may get more."
     )
     if config.error_prob and 1.0 - config.error_prob > best + 0.01:
+        more = "" if _asks_all(family.spec) else ", or a longer horizon"
         sentence += (
             f" An error probability of {config.error_prob:g} may be out of reach; "
-            "if so, choose a larger one, or a longer horizon."
+            f"if so, choose a larger one{more}."
         )
     return sentence
+
+
+def _asks_all(spec: TaskSpec) -> bool:
+    """Whether an episode ends when every query has been made."""
+    return spec.ask_once and spec.num_queries <= spec.horizon
+
+
+def _with_queries(spec: TaskSpec) -> str:
+    """As far as the pilot goes, in words."""
+    if _asks_all(spec):
+        return f"With all {spec.num_queries} queries"
+    if spec.horizon > LONGEST_PILOT:
+        return f"With {LONGEST_PILOT} of the {spec.horizon} queries of the horizon"
+    queries = "query" if spec.horizon == 1 else "queries"
+    return f"With the {spec.horizon} {queries} of the horizon"
 
 
 def preset(name: Machine, family: AbstractTaskFamily) -> TrainConfig:
