@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from icpe.explorers.neural.networks import Predicted
+from icpe.explorers.neural.inputs import Predicted
 from icpe.learn.targets import (
     Targets,
     lambda_returns,

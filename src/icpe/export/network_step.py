@@ -14,7 +14,8 @@ from jaxtyping import Array
 
 from icpe.core.arrays import PyTree
 from icpe.core.memory import StepCount
-from icpe.explorers.neural.networks import ExplorerNets, Predicted
+from icpe.explorers.neural.inputs import Predicted
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import PaperNets
 from icpe.export.told import Reply, Told
 from icpe.nets.evidence import AbstractPredictions
@@ -27,15 +28,20 @@ def step_of_networks(nets: ExplorerNets) -> tuple[PyTree, Callable]:
     spec, kind = nets.spec, nets.config.summary_kind(nets.spec)
     nets = nets.with_predictions(_at_once(nets.predictions))
     summary = None if kind is None else kind.empty(spec.num_queries, spec.outcome_size)
-    predicted = Predicted.start(nets, jnp.zeros(spec.outcome_size))
+    tables, predicted = nets.predictions, None
+    if tables is not None:
+        nothing = jnp.zeros(spec.outcome_size)
+        predicted = Predicted.start(tables, spec.num_queries, nothing)
 
     def read(told: Told, state: PyTree, allowed) -> tuple[Reply, PyTree]:
         caches, summary, predicted = state
         outcome = nets.config.normalize(spec, told.outcome)
         token, summary = token_after(told.query, outcome, spec.num_queries, summary)
         if predicted is not None:
+            assert tables is not None
             predicted = told.next_state(
-                ft.partial(Predicted.start, nets), ft.partial(predicted.after, nets)
+                ft.partial(Predicted.start, tables, spec.num_queries),
+                ft.partial(predicted.after, tables),
             )
         position = StepCount(told.position, spec.horizon)
         estimates, caches = nets.step(

@@ -16,7 +16,8 @@ from icpe.core.request import OperatingPoint, Regime
 from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
-from icpe.explorers.neural.networks import Asked, ExplorerNets
+from icpe.explorers.neural.inputs import Asked
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.nets.transformer import TransformerConfig
 from support.random_weights import random_weights
 

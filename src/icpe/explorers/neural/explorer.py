@@ -17,7 +17,8 @@ from icpe.core.explorer import AbstractExplorer, StopStatistic
 from icpe.core.memory import Growing, Scratch, StepCount
 from icpe.core.request import OperatingPoint, Regime
 from icpe.core.spec import TaskSpec
-from icpe.explorers.neural.networks import Estimates, ExplorerNets, Predicted
+from icpe.explorers.neural.inputs import Predicted
+from icpe.explorers.neural.networks import Estimates, ExplorerNets
 from icpe.nets.tokens import first_token, token_after
 from icpe.nets.transformer import TIME_AXIS
 
@@ -63,6 +64,11 @@ class NeuralExplorer(AbstractExplorer):
         token, summary = first_token(
             nets.config.normalize(spec, first_outcome), spec.num_queries, kind
         )
+        predicted = None
+        if nets.predictions is not None:
+            predicted = Predicted.start(
+                nets.predictions, spec.num_queries, first_outcome
+            )
         start = jnp.zeros((), jnp.int32)
         state = self._read(
             token,
@@ -71,7 +77,7 @@ class NeuralExplorer(AbstractExplorer):
             operating_point.price,
             operating_point.max_queries,
             StepCount(start, bound=0),
-            Predicted.start(nets, first_outcome),
+            predicted,
         )
         return dataclasses.replace(state, position=StepCount(start, spec.horizon))
 
@@ -121,7 +127,8 @@ class NeuralExplorer(AbstractExplorer):
             summary,
         )
         if predicted is not None:
-            predicted = predicted.after(nets, query, outcome)
+            assert nets.predictions is not None
+            predicted = predicted.after(nets.predictions, query, outcome)
         return self._read(
             token,
             summary,

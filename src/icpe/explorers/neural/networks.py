@@ -34,8 +34,8 @@ from icpe.core.history import History
 from icpe.core.memory import StepCount
 from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
-from icpe.nets.canvas import AbstractSummaryEncoder, CanvasEncoder
-from icpe.nets.encoders import AbstractOutcomeEncoder, LinearEncoder, PatchEncoder
+from icpe.explorers.neural.encoding import outcome_encoder, summary_encoder
+from icpe.explorers.neural.inputs import Asked, Predicted, Seen
 from icpe.nets.evidence import NUM_FEATURES, AbstractPredictions, QueryView, Told
 from icpe.nets.predictions import Predictions
 from icpe.nets.sequence import SequenceNet
@@ -108,7 +108,7 @@ class ExplorerNets(eqx.Module):
             encoder_key, net_key = jr.split(key)
             return SequenceNet(
                 config.transformer,
-                _outcome_encoder(spec, config, key=encoder_key),
+                outcome_encoder(spec, config, key=encoder_key),
                 num_queries=spec.num_queries,
                 num_tokens=spec.horizon + 1,
                 summary_size=num_features,
@@ -116,7 +116,7 @@ class ExplorerNets(eqx.Module):
                 belief_size=spec.num_hypotheses if config.belief else 0,
                 output_size=num_outputs + config.num_gates + config.context_size,
                 head_gain=0.1 if config.predictions is None else 0.0,
-                summary_encoder=_summary_encoder(
+                summary_encoder=summary_encoder(
                     spec, config, key=jr.fold_in(encoder_key, 1)
                 ),
                 key=net_key,
@@ -159,7 +159,7 @@ class ExplorerNets(eqx.Module):
 
     def along(
         self,
-        seen: "Seen",
+        seen: Seen,
         price: Float[Array, "episodes"],
         max_queries: Int[Array, "episodes"],
     ) -> Estimates:
@@ -180,7 +180,7 @@ class ExplorerNets(eqx.Module):
         asked = Asked(price[:, None], max_queries[:, None] - positions[None])
         return self._estimates(outputs, asked, tokens.summary, seen.told)
 
-    def see(self, history: History) -> "Seen":
+    def see(self, history: History) -> Seen:
         """What does not depend on the weights, of a batch of raw histories."""
         tokens = self.config.tokens(self.spec, history)
         if self.predictions is None:
@@ -198,7 +198,7 @@ class ExplorerNets(eqx.Module):
         max_queries: Index,
         caches: PyTree,
         position: StepCount,
-        predicted: "Predicted | None" = None,
+        predicted: Predicted | None = None,
     ) -> tuple[Estimates, PyTree]:
         """Estimates at one more position, and the caches that include it.
 
@@ -284,9 +284,9 @@ class ExplorerNets(eqx.Module):
     def _estimates(
         self,
         outputs: Float[Array, "2 *tokens output"],
-        asked: "Asked",
+        asked: Asked,
         summary: Float[Array, "*tokens features"] | None,
-        told: "Told | None",
+        told: Told | None,
     ) -> Estimates:
         logits = outputs[0, ..., : self.spec.num_hypotheses]
         judged = outputs[1, ..., : self.spec.num_queries]
@@ -397,60 +397,6 @@ class ExplorerNets(eqx.Module):
         return judge(context, jnp.concatenate(parts, axis=-1))
 
 
-class Asked(eqx.Module):
-    """What is asked at each position: the price, 0 for a budget, and queries left."""
-
-    price: Float[Array, "*#tokens"]
-    remaining: Int[Array, "*tokens"]
-
-    def unit(self, error: Float[Array, "*tokens"]) -> Float[Array, "*tokens"]:
-        """What one unit of cost is worth: its price, or its share of a budget.
-
-        A query of a budget that is wasted costs about one of the queries left.
-        """
-        left = jnp.maximum(self.remaining, 0).astype(error.dtype)
-        of_budget = 0.5 * error / (left + 1.0)
-        price = jnp.broadcast_to(self.price, error.shape)
-        return jnp.where(price > 0, price, of_budget)
-
-
-class Seen(eqx.Module):
-    """All of a batch of histories that the networks look at."""
-
-    tokens: Token
-    told: Told | None
-
-
-class Predicted(eqx.Module):
-    """What predictions need of a history: their state, and queries made."""
-
-    state: PyTree
-    counts: Float[Array, "*tokens queries"]
-
-    @staticmethod
-    def start(nets: ExplorerNets, first_outcome: Float[Array, "outcome"]):
-        """Before the first query, None where there are no tables."""
-        if nets.predictions is None:
-            return None
-        counts = jnp.zeros(nets.spec.num_queries)
-        return Predicted(nets.predictions.start(first_outcome), counts)
-
-    def after(
-        self, nets: ExplorerNets, query: Index, outcome: Float[Array, "outcome"]
-    ) -> "Predicted":
-        """After one more outcome."""
-        assert nets.predictions is not None
-        made = jnp.arange(self.counts.shape[0]) == query
-        return Predicted(
-            nets.predictions.update(self.state, query, outcome),
-            self.counts + made.astype(self.counts.dtype),
-        )
-
-    def told(self, predictions: AbstractPredictions) -> Told:
-        """What follows for hypotheses and queries."""
-        return predictions.told(self.state, self.counts)
-
-
 def _with(nets: ExplorerNets, predictions: AbstractPredictions | None) -> ExplorerNets:
     return eqx.tree_at(
         lambda nets: nets.predictions,
@@ -469,31 +415,6 @@ def _belief_features(
     log_belief = lax.stop_gradient(log_posterior)
     surprise = jnp.maximum(log_belief, _LEAST_LOG_BELIEF) / _LEAST_LOG_BELIEF
     return jnp.stack([jnp.exp(log_belief), surprise], axis=-1)
-
-
-def _outcome_encoder(
-    spec: TaskSpec, config: NetConfig, *, key: PRNGKey
-) -> AbstractOutcomeEncoder:
-    """The encoder that suits the outcomes of a family."""
-    encoder = PatchEncoder if spec.outcome_shape else LinearEncoder
-    return encoder(spec.outcome_size, config.transformer.width, key=key)
-
-
-def _summary_encoder(
-    spec: TaskSpec, config: NetConfig, *, key: PRNGKey
-) -> AbstractSummaryEncoder | None:
-    """A reader of the picture seen so far, None where the summary is no picture."""
-    if not (config.summary and spec.outcome_shape and spec.query_grid):
-        return None
-    rows, columns = spec.query_grid
-    height, width = spec.outcome_shape
-    return CanvasEncoder(
-        (rows, columns),
-        (height, width),
-        config.transformer.width,
-        bfloat16=config.transformer.bfloat16,
-        key=key,
-    )
 
 
 def _outer(
