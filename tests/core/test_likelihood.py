@@ -21,6 +21,7 @@ from icpe.core.likelihood import belief_for, likelihood_belief
 from icpe.core.request import Request
 from icpe.core.spec import TaskSpec
 from icpe.evaluate import evaluate
+from icpe.evaluate.against_rule import best_rule
 from icpe.explorers import explorers_for, make_explorer
 from icpe.families import NoisyBinarySearch
 from icpe.testing import check_family
@@ -133,6 +134,13 @@ def test_gains_of_several_numbers_are_means_over_a_sample():
     # 64 of each of three places; the standard deviation of one log-ratio is below 1:
     # five errors.
     assert np.abs(gains - gaussian_gain(0.7 / np.sqrt(2))).max() < 5 / np.sqrt(3 * 64)
+
+
+def test_what_would_not_fit_into_memory_is_refused_in_one_sentence():
+    large = Line(size=400, entries=2)
+    with pytest.raises(UnsupportedError, match="400 hypotheses and 400 queries, too"):
+        belief_for(large)
+    assert best_rule(large) is None
 
 
 def test_the_explorers_that_need_a_belief_serve_such_a_family():

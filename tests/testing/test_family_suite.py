@@ -158,6 +158,11 @@ class NotANumber(Sound):
         return plain_step(self.spec, outcome[None])
 
 
+class Astronomical(Sound):
+    def step(self, state, query, task, *, key):
+        return plain_step(self.spec, 1e20 * task.astype(jnp.float32)[None])
+
+
 class UndeclaredMask(Sound):
     def step(self, state, query, task, *, key):
         mask = jnp.arange(2) == query
@@ -283,6 +288,7 @@ class KnowsOfTheBatch(Sound):
         pytest.param(
             NotANumber(), "an outcome is NaN or infinite", marks=pytest.mark.slow
         ),
+        (Astronomical(), "an outcome is as large as 1e+20"),
         pytest.param(
             UndeclaredMask(), "set masks_queries=True", marks=pytest.mark.slow
         ),

@@ -30,13 +30,14 @@ _LARGEST_TABLE = 2**24
 _LARGEST_SAMPLE = 2**21
 _MOST_SAMPLES = 64
 _FEWEST_SAMPLES = 4
+_MOST_LIKELIHOODS = 2**26
 
 
 def belief_for(family: AbstractTaskFamily) -> AbstractBelief:
     """The exact belief of a family: its own, or by its `log_likelihood`.
 
     Raises:
-        UnsupportedError: the family knows neither.
+        UnsupportedError: the family knows neither, or is too large for the latter.
     """
     belief = family.exact_belief()
     if belief is not None:
@@ -99,7 +100,11 @@ class LikelihoodBelief(AbstractPredictiveBelief):
 
 
 def likelihood_belief(family: AbstractTaskFamily) -> LikelihoodBelief:
-    """The belief of a family with a likelihood; simulates a few tasks."""
+    """The belief of a family with a likelihood; simulates a few tasks.
+
+    Raises:
+        UnsupportedError: it would take too much memory to say what queries will tell.
+    """
     answers = first_answers(family, _NUM_TASKS)
     table = _enumerated(family, answers)
     if table is None and family.spec.outcome_size == 1:
@@ -204,6 +209,13 @@ def _sampled(family: AbstractTaskFamily) -> OutcomeSamples:
     """Outcomes of one task of each hypothesis; nothing else of a task matters."""
     spec = family.spec
     size = spec.num_queries * spec.num_hypotheses**2
+    if _FEWEST_SAMPLES * size > _MOST_LIKELIHOODS:
+        raise UnsupportedError(
+            f"Family {type(family).__name__!r} has {spec.num_hypotheses} hypotheses "
+            f"and {spec.num_queries} queries, too many to sample what each query will "
+            "tell where its outcomes are neither few nor one number; train an "
+            "explorer, or give the family exact_belief()."
+        )
     number = int(np.clip(_LARGEST_SAMPLE // size, _FEWEST_SAMPLES, _MOST_SAMPLES))
     tasks = max(_NUM_TASKS, 8 * spec.num_hypotheses)
     answers = first_answers(family, tasks, repeats=number)

@@ -19,7 +19,7 @@ from icpe.artifact.saved_rule import SavedRule, rules_for
 from icpe.core.errors import UnsupportedError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
-from icpe.core.likelihood import has_belief
+from icpe.core.likelihood import belief_for
 from icpe.core.progress import AbstractProgress
 from icpe.core.request import OperatingPoint
 from icpe.evaluate.equal_accuracy import compare_at_accuracy
@@ -67,9 +67,10 @@ def best_rule(
 
 def _has_belief(family: AbstractTaskFamily) -> bool:
     try:
-        return has_belief(family)
+        belief_for(family)
     except UnsupportedError:
         return False
+    return True
 
 
 def gain_over_rule(

@@ -98,7 +98,10 @@ def _fano(family: AbstractTaskFamily, error_prob: float) -> Limits:
         truths = np.asarray(model.hypotheses)
         prior = np.bincount(truths, weights, minlength=spec.num_hypotheses)
     elif has_likelihood(family):
-        outcomes = likelihood_belief(family).outcomes
+        try:
+            outcomes = likelihood_belief(family).outcomes
+        except UnsupportedError:  # too large
+            return {}
         if not isinstance(outcomes, OutcomeTable):
             return {}
         channels = np.asarray(outcomes.probability, float)

@@ -28,6 +28,7 @@ from icpe.core.spec import TaskSpec
 
 _NUM_EPISODES = 32
 _NUM_STEPS = 12
+_LARGEST_OUTCOME = 1e15
 
 
 @explained()
@@ -263,6 +264,13 @@ def _check_episodes(family: AbstractTaskFamily, seed: int) -> None:
         raise ConformanceError(
             "an outcome is NaN or infinite; return finite numbers, and zeros where "
             "there is nothing to see."
+        )
+    largest = np.abs(episodes.outcomes[seen]).max(initial=0.0)
+    if largest > _LARGEST_OUTCOME:
+        raise ConformanceError(
+            f"an outcome is as large as {largest:.3g}, whose square is too large for "
+            f"single precision; use other units, with numbers below "
+            f"{_LARGEST_OUTCOME:g}."
         )
     made = seen[:, 1:]
     _check_labels(episodes.queries[made], episodes.outcomes[:, 1:][made], spec)
