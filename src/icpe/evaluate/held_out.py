@@ -2,8 +2,10 @@
 
 There are finitely many of these, and each counts once. So the test is the exact one of
 a binomial count, at one price that is fixed before, by what was measured on other rows.
-A request that leads to another price is another attempt on the same cases, with its own
-share of the level: the union bound does not need fresh cases.
+A request that leads to another price is another attempt on the same cases. Whoever asks
+for it has seen how the first one ended, so every price of the operating table has a
+share of the level beforehand: the union bound then needs neither fresh cases nor
+requests that were fixed before.
 """
 
 import dataclasses
@@ -127,13 +129,15 @@ def _untested(artifact: Artifact, cases: PyTree) -> str | None:
     return spec.hypothesis_name(absent[0]) if absent else None
 
 
-def attempt_level(confidence: float, attempt: int) -> float:
-    """The level of an attempt; those of all attempts add up to 1 - confidence.
+def attempt_level(confidence: float, attempt: int, num_prices: int = 1) -> float:
+    """The level of an attempt; those of all prices add up to 1 - confidence.
 
-    Rows are few and mostly tested once, so the first attempt has nine tenths of it;
-    every later one has half of what is left.
+    Rows are few and mostly tested once, so the price of the first attempt has nine
+    tenths of it; the other prices of the table share the rest equally.
     """
-    share = _FIRST_SHARE if attempt == 1 else (1 - _FIRST_SHARE) / 2.0 ** (attempt - 1)
+    share = _FIRST_SHARE
+    if attempt > 1:
+        share = (1 - _FIRST_SHARE) / max(num_prices - 1, 1)
     return (1.0 - confidence) * share
 
 
@@ -222,7 +226,8 @@ def planned(
         )
     )
     attempt = 1 + (prices.index(price) if price in prices else len(prices))
-    return Plan(price, attempt, attempt_level(confidence, attempt))
+    num_prices = len({row.price for row in artifact.table.priced()})
+    return Plan(price, attempt, attempt_level(confidence, attempt, num_prices))
 
 
 def wrong_records(certificate: Certificate, artifact: Artifact) -> Iterator[str]:
