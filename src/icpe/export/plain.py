@@ -22,6 +22,7 @@ _INLINED = (
     "core_call",
     "custom_jvp_call",
     "custom_vjp_call",
+    "custom_vmap_call",
     "remat2",
     "checkpoint",
 )
@@ -83,7 +84,7 @@ def _apply(equation: Any, inputs: list[Any]) -> list[Any]:
 
 
 def _inner(params: dict[str, Any]) -> tuple[Any, Sequence[Any]]:
-    inner = params.get("jaxpr") or params.get("call_jaxpr")
+    inner = params.get("jaxpr") or params.get("call_jaxpr") or params.get("call")
     if isinstance(inner, jex.ClosedJaxpr):
         return inner.jaxpr, inner.consts
     return inner, ()

@@ -10,6 +10,7 @@ in Bayesian networks"), so that one pass backwards gives all of them.
 import dataclasses
 import functools as ft
 import math
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -43,8 +44,9 @@ class Structure:
 
     @property
     def widest(self) -> int:
-        """The most states that a node has."""
-        return max(self.sizes)
+        """The most states that a node has, other than the target."""
+        others = [it for i, it in enumerate(self.sizes) if i != self.target]
+        return max(others, default=1)
 
     @ft.cached_property
     def offsets(self) -> tuple[int, ...]:
@@ -104,7 +106,7 @@ class Structure:
 def log_joint(
     structure: Structure,
     tables: Float[Array, "entries"],
-    evidence: Float[Array, "targets nodes states"],
+    evidence: Float[Array, "nodes states"],
 ) -> Float[Array, "targets"]:
     """log P(target = h, evidence) for each state h of the target.
 
@@ -112,17 +114,21 @@ def log_joint(
         structure: of the network.
         tables: P(node | parents) of all nodes, one after the other, each in row-major
             order.
-        evidence: for each state of the target the weight of each state of each node:
-            1 where it is possible, 0 where it is not.
+        evidence: the weight of each state of each node: 1 where it is possible, 0
+            where it is not.
     """
+    return _log_joint(structure, tables, _spread(structure, evidence))
+
+
+def _log_joint(structure: Structure, tables, evidence: "_Evidence"):
     factors = _factors(structure, tables)
-    alone, log_scale = _lonely(structure, tables, evidence)
+    alone, log_scale = _lonely(structure, tables, evidence.lonely)
     factors.append((alone, (_TARGET,)))
-    for node, _ in structure.steps:
+    for (node, _), possible in zip(structure.steps, evidence.each, strict=True):
         label = node + 1
         touched = [it for it in factors if label in it[1]]
         factors = [it for it in factors if label not in it[1]]
-        touched.append((evidence[:, node, : structure.sizes[node]], (_TARGET, label)))
+        touched.append((possible, (_TARGET, label)))
         message, labels = _summed_out(touched, label)
         axes = tuple(range(1, message.ndim))
         top = lax.stop_gradient(jnp.max(message, axis=axes)) if axes else message
@@ -148,17 +154,25 @@ def joint_and_marginals(
     """log P(target, evidence), and P(node = state | target, evidence) of every node.
 
     The latter is right of nodes without evidence; it is 0 where the target's state is
-    impossible.
+    impossible, and for the target itself.
     """
-    shape = (structure.num_targets, *evidence.shape)
-    spread = jnp.broadcast_to(evidence, shape)
 
     def total(evidence):
-        logs = log_joint(structure, tables, evidence)
+        logs = _log_joint(structure, tables, evidence)
         return jnp.sum(jnp.where(jnp.isfinite(logs), logs, 0.0)), logs
 
-    (_, logs), marginals = jax.value_and_grad(total, has_aux=True)(spread)
-    return logs, marginals
+    given = _spread(structure, evidence)
+    (_, logs), found = jax.value_and_grad(total, has_aux=True)(given)
+    number, widest = structure.num_targets, structure.widest
+    nodes = [node for node, _ in structure.steps]
+    wide = [jnp.pad(it, ((0, 0), (0, widest - it.shape[1]))) for it in found.each]
+    rows = {node: len(structure.lonely) + i for i, node in enumerate(nodes)}
+    rows |= {node: i for i, node in enumerate(structure.lonely)}
+    nothing = jnp.zeros((number, 1, widest))
+    stacked = [jnp.stack(wide, axis=1)] if wide else []
+    every = jnp.concatenate([found.lonely, *stacked, nothing], axis=1)
+    order = [rows.get(node, len(rows)) for node in range(len(structure.sizes))]
+    return logs, every[:, np.array(order)]
 
 
 def prior_of_target(
@@ -189,6 +203,29 @@ def prior_of_target(
     return prior / prior.sum()
 
 
+class _Evidence(NamedTuple):
+    """Evidence for each state of the target, since derivatives by it are wanted.
+
+    In an array for each node that is summed out, since derivatives by parts of one
+    array would each fill all of it.
+
+    Attributes:
+        lonely: of all lonely nodes.
+        each: of the others, in the order of elimination.
+    """
+
+    lonely: Float[Array, "targets lonely states"]
+    each: tuple[Float[Array, "targets _"], ...]
+
+
+def _spread(structure: Structure, evidence) -> _Evidence:
+    spread = jnp.broadcast_to(evidence, (structure.num_targets, *evidence.shape))
+    return _Evidence(
+        spread[:, np.array(structure.lonely, int)],
+        tuple(spread[:, node, : structure.sizes[node]] for node, _ in structure.steps),
+    )
+
+
 def _lonely(structure: Structure, tables, evidence):
     """What all lonely nodes say together: 1 where it is possible, and its logarithm."""
     if not structure.lonely:
@@ -203,7 +240,7 @@ def _lonely(structure: Structure, tables, evidence):
     inside = states < sizes[:, None]
     places = np.where(inside, places, 0)
     chances = jnp.where(inside[None], tables[places], 0.0)
-    told = jnp.sum(chances * evidence[:, nodes, : len(states)], axis=-1)
+    told = jnp.sum(chances * evidence[..., : len(states)], axis=-1)
     possible = jnp.all(told > 0, axis=1)
     logs = jnp.sum(jnp.log(jnp.where(told > 0, told, 1.0)), axis=1)
     return possible.astype(tables.dtype), logs

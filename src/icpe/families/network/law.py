@@ -26,16 +26,20 @@ from icpe.core.family import (
     plain_step,
 )
 from icpe.core.history import History
+from icpe.core.small_batches import in_small_batches
 from icpe.core.spec import TaskSpec
 from icpe.families.likelihoods.law import as_names, as_names_of_each, as_numbers
 from icpe.theory.network_inference import (
     Structure,
     joint_and_marginals,
+    log_joint,
     prior_of_target,
 )
 
 MOST_WORK = 2**22
 """Entries of tables up to which the exact posterior is computed."""
+_TOGETHER = 2**21
+"""Entries of the tables of all that is computed at once."""
 
 _NODES = ("Season", "Cold", "Cough", "Fever")
 _STATES = (("winter", "summer"), ("yes", "no"), ("yes", "no"), ("high", "low", "none"))
@@ -220,7 +224,8 @@ class NetworkBelief(AbstractPredictiveBelief):
         self, state: Float[Array, "queries"]
     ) -> Float[Array, "hypotheses"]:
         """States that cannot occur together lead back to the prior."""
-        return self._believed(state)[0]
+        evidence = self._evidence(state)
+        return self._believed(self._few_at_a_time(log_joint)(self.tables, evidence))
 
     def information_gains(
         self, state: Float[Array, "queries"]
@@ -230,7 +235,8 @@ class NetworkBelief(AbstractPredictiveBelief):
 
     def outlook(self, state: Float[Array, "queries"]) -> Outlook:
         """From one elimination, and its pass backwards."""
-        log_posterior, marginals = self._believed(state)
+        logs, marginals = self.joint_and_marginals(state)
+        log_posterior = self._believed(logs)
         hypotheses = jnp.exp(log_posterior)
         joint = hypotheses[:, None, None] * marginals[:, jnp.asarray(self.nodes)]
         mixed = jnp.sum(joint, axis=0)
@@ -250,19 +256,25 @@ class NetworkBelief(AbstractPredictiveBelief):
 
     def joint_and_marginals(self, state: Float[Array, "queries"]):
         """As in `icpe.theory.network_inference`, given what was seen."""
-        structure = self.structure
-        widest = structure.widest
-        sizes = np.array(structure.sizes)[:, None]
+        found = self._few_at_a_time(joint_and_marginals)
+        return found(self.tables, self._evidence(state))
+
+    def _evidence(self, state: Float[Array, "queries"]) -> Float[Array, "nodes states"]:
+        widest = self.structure.widest
+        sizes = np.array(self.structure.sizes)[:, None]
         possible = jnp.asarray(np.arange(widest) < sizes, jnp.float32)
         seen = state[:, None] == jnp.arange(widest, dtype=state.dtype)[None]
         seen = jnp.where((state >= 0)[:, None], seen, True).astype(jnp.float32)
-        evidence = possible.at[jnp.asarray(self.nodes)].multiply(seen)
-        return joint_and_marginals(structure, self.tables, evidence)
+        return possible.at[jnp.asarray(self.nodes)].multiply(seen)
 
-    def _believed(self, state: Float[Array, "queries"]):
-        logs, marginals = self.joint_and_marginals(state)
+    def _few_at_a_time(self, function):
+        """A function of tables and evidence, in batches that stay in a cache."""
+        size = _TOGETHER // (self.structure.work + 1)
+        return in_small_batches(ft.partial(function, self.structure), max(size, 1))
+
+    def _believed(self, logs: Float[Array, "hypotheses"]) -> Float[Array, "hypotheses"]:
         possible = jnp.any(jnp.isfinite(logs))
-        return jax.nn.log_softmax(jnp.where(possible, logs, self.log_prior)), marginals
+        return jax.nn.log_softmax(jnp.where(possible, logs, self.log_prior))
 
 
 @ft.lru_cache(maxsize=16)
