@@ -2,79 +2,134 @@
 
     python benchmarks/own_data.py child FILE [docs]
     python benchmarks/own_data.py bank FILE [docs]
+    python benchmarks/own_data.py pathfinder FILE [docs]
 
 FILE is a trained explorer, made with the defaults of `icpe train`:
 
     icpe train --network child.bif.gz --target Disease --out FILE
     icpe train --items docs/data/item-bank.csv --cuts -0.43 0.43 --out FILE
+    icpe train --network pathfinder.bif.gz --target Fault --out FILE
 
 All play the same fresh episodes, and are compared at equal accuracy, each moved along
-its own curve; intervals are of paired differences. Writes docs/data/own-data.json, from
-which `python benchmarks/own_data_page.py` makes the tables of the pages.
+its own curve; intervals are of paired differences. The tests of the field are tuned for
+each accuracy first, on other episodes. Writes docs/data/own-data.json, from which
+`python benchmarks/own_data_page.py` makes the tables of the pages. The bank was written
+by `python benchmarks/own_data.py write-bank docs/data/item-bank.csv`.
 """
 
 import argparse
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 import icpe
+from icpe.evaluate.against_rule import decision_ms
 from icpe.evaluate.compare import cost_at_accuracy, ratio_of_costs
-from icpe.evaluate.equal_accuracy import PricePoints, _scaled_points
-from icpe.evaluate.thresholds import play_thresholds
+from icpe.evaluate.equal_accuracy import PricePoints, scaled_points
+from icpe.evaluate.thresholds import ThresholdEpisodes, play_thresholds
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
 from icpe.families import AdaptiveTest
 
-ACCURACIES = {"child": (0.8, 0.9), "bank": (0.8, 0.85)}
+ACCURACIES = {
+    "child": (0.8, 0.9),
+    "bank": (0.7, 0.8),
+    "pathfinder": (0.8, 0.9),
+}
+GREEDY = "information-gain"
 RULES = {
-    "child": ("information-gain",),
-    "bank": ("information-gain", "sprt", "curtailed-sprt", "maximum-information"),
+    "child": (GREEDY,),
+    "bank": (GREEDY, "sprt", "curtailed-sprt", "maximum-information"),
+    "pathfinder": (GREEDY,),
+}
+EPISODES = {"child": 20_000, "bank": 10_000, "pathfinder": 1000}
+TUNED: dict[str, list[dict[str, Any]]] = {
+    "sprt": [
+        {"at": at, "indifference": width}
+        for at in ("cut", "ability")
+        for width in (0.1, 0.3)
+    ],
+    "curtailed-sprt": [
+        {"at": at, "indifference": width, "gamma": gamma}
+        for at in ("cut", "ability")
+        for width in (0.25,)
+        for gamma in (0.9, 0.98)
+    ],
 }
 SHORT_OF_BEST = 0.01
 SEED = 77
+TUNING_SEED = 78
+TUNING_EPISODES = 2048
+
+
+class Rules:
+    """The curves of the rules, each played once."""
+
+    def __init__(self, names: Iterable[str], family, episodes: int):
+        self._family, self._episodes = family, episodes
+        self._played: dict[str, ThresholdEpisodes] = {}
+        for name in names:
+            explorer = icpe.make_explorer(name, family)
+            if isinstance(explorer, BeliefExplorer):
+                self._played[name] = play_thresholds(
+                    explorer, family, episodes, seed=SEED
+                )
+
+    def best(self, name: str) -> float:
+        """The accuracy with all queries of the horizon made."""
+        if name in self._played:
+            return self._played[name].stopped_at(1.0).accuracy
+        every = (
+            self._scaled(name, settings, 0.999, self._episodes, SEED)
+            for settings in TUNED[name]
+        )
+        return max(points[-1].accuracy for points in every)
+
+    def at(self, name: str, level: float) -> tuple[Any, dict]:
+        """The cost at an accuracy, and the settings with which it was reached."""
+        if name in self._played:
+            return cost_at_accuracy(self._played[name].around(level), level), {}
+        settings = min(TUNED[name], key=lambda it: self._tuning_cost(name, it, level))
+        points = self._scaled(name, settings, level, self._episodes, SEED)
+        return cost_at_accuracy(points, level), settings
+
+    def _tuning_cost(self, name: str, settings: Mapping[str, Any], level: float):
+        points = self._scaled(name, settings, level, TUNING_EPISODES, TUNING_SEED)
+        found = cost_at_accuracy(points, level)
+        return np.inf if found is None else found.cost
+
+    def _scaled(self, name, settings, level, episodes, seed):
+        explorer = icpe.make_explorer(name, self._family, **settings)
+        return scaled_points(explorer, self._family, level, episodes, seed)
 
 
 def measure(name: str, artifact: Any, episodes: int) -> dict:
     """The explorer and the rules at each accuracy."""
     family = artifact.family
-    rules = {rule: icpe.make_explorer(rule, family) for rule in RULES[name]}
-    rule = rules["information-gain"]
-    assert isinstance(rule, BeliefExplorer)
-    greedy = play_thresholds(rule, family, episodes, seed=SEED)
-    best = greedy.stopped_at(1.0).accuracy
-    least = [best]
-    if "sprt" in rules:
-        # What Wald's test reaches with the widest threshold that is tried.
-        point = _scaled_points(rules["sprt"], family, 0.999, episodes, SEED)
-        least.append(point[-1].accuracy)
+    rules = Rules(RULES[name], family, episodes)
+    best = rules.best(GREEDY)
+    least = [best] + ([rules.best("sprt")] if "sprt" in RULES[name] else [])
     top = round(min(least) - SHORT_OF_BEST, 4)
-    levels = [*(it for it in ACCURACIES[name] if it < top), top]
+    print(f"best attainable {best:.4f}; compared up to {top:.4f}", flush=True)
     played = PricePoints(artifact, episodes, SEED)
     rows = []
-    for level in levels:
+    for level in [*(it for it in ACCURACIES[name] if it < top), top]:
         ours = cost_at_accuracy(played.around(level), level)
         row: dict[str, Any] = {
             "accuracy": level,
             "ours": None if ours is None else ours.cost,
             "rules": {},
         }
-        for rule, explorer in rules.items():
-            if rule == "information-gain":
-                points = greedy.around(level)
-            elif isinstance(explorer, BeliefExplorer):
-                points = play_thresholds(explorer, family, episodes, seed=SEED).around(
-                    level
-                )
-            else:
-                points = _scaled_points(explorer, family, level, episodes, SEED)
-            theirs = cost_at_accuracy(points, level)
+        for rule in RULES[name]:
+            theirs, settings = rules.at(rule, level)
             found: dict[str, Any] = {"cost": None if theirs is None else theirs.cost}
             if ours is not None and theirs is not None:
                 ratio = ratio_of_costs(ours, theirs)
                 found |= {"ratio": ratio.value, "interval": [ratio.low, ratio.high]}
-            row["rules"][rule] = found
+            row["rules"][rule] = found | ({"settings": settings} if settings else {})
         rows.append(row)
         print(json.dumps(row), flush=True)
     return {
@@ -82,8 +137,22 @@ def measure(name: str, artifact: Any, episodes: int) -> dict:
         "seed": SEED,
         "best_attainable": best,
         "levels": rows,
+        "decision_ms": decisions(artifact),
         "training": artifact.training,
         "trained": artifact.provenance,
+    }
+
+
+def decisions(artifact: Any) -> dict[str, Any]:
+    """Median time of a decision, of the explorer and of the greedy rule."""
+    family = artifact.family
+    rule = icpe.make_explorer(GREEDY, family)
+    point = artifact.point_at(artifact.prices.low)
+    never = icpe.OperatingPoint.at(family.spec.horizon, budget=family.spec.horizon)
+    return {
+        "ours": decision_ms(artifact.explorer, family, point),
+        GREEDY: decision_ms(rule, family, never),
+        "device": jax.devices()[0].device_kind,
     }
 
 
@@ -101,7 +170,7 @@ def main() -> None:
     parser.add_argument("name", choices=[*RULES, "write-bank"])
     parser.add_argument("file", type=Path)
     parser.add_argument("docs", nargs="?", type=Path, default=Path("docs"))
-    parser.add_argument("--episodes", type=int, default=20_000)
+    parser.add_argument("--episodes", type=int)
     given = parser.parse_args()
     if given.name == "write-bank":
         write_bank(given.file)
@@ -109,7 +178,8 @@ def main() -> None:
     artifact = icpe.Artifact.load(given.file)
     path = given.docs / "data" / "own-data.json"
     record = json.loads(path.read_text()) if path.exists() else {}
-    record[given.name] = measure(given.name, artifact, given.episodes)
+    episodes = given.episodes or EPISODES[given.name]
+    record[given.name] = measure(given.name, artifact, episodes)
     path.write_text(
         json.dumps(record, indent=1, default=lambda it: np.asarray(it).tolist()) + "\n"
     )

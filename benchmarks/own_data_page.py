@@ -8,7 +8,8 @@ import re
 import sys
 from pathlib import Path
 
-PAGES = {"child": "networks.md", "bank": "item-banks.md"}
+PAGES = {"child": "networks.md", "pathfinder": "networks.md", "bank": "item-banks.md"}
+GREEDY = "information-gain"
 
 
 def page_table(record: dict) -> str:
@@ -25,19 +26,34 @@ def page_table(record: dict) -> str:
             found = level["rules"][rule]
             cells += [_number(found["cost"]), _ratio(found)]
         lines.append(f"| {' | '.join(cells)} |")
+    took = record["decision_ms"]
     return "\n".join(
         [
             *lines,
             "",
-            f"{record['episodes']} episodes, the same for all. With every query made, "
-            f"{record['best_attainable']:.3f} of the answers are right. Training took "
-            f"{record['trained']['seconds'] / 60:.0f} minutes on two busy cores.",
+            f"{record['episodes']} cases, the same for all. With every query of the "
+            f"horizon made, {record['best_attainable']:.3f} of the answers are right. "
+            f"A decision takes {_time(took['ours'])} trained and "
+            f"{_time(took[GREEDY])} by `{GREEDY}`, on one busy core.",
         ]
     )
 
 
+def with_tables(text: str, record: dict) -> str:
+    """A page with what stands between its comments replaced."""
+    for name, found in record.items():
+        block = f"<!-- {name} -->\n{page_table(found)}\n<!-- /{name} -->"
+        pattern = rf"<!-- {name} -->.*?<!-- /{name} -->"
+        text = re.sub(pattern, lambda _, block=block: block, text, flags=re.DOTALL)
+    return text
+
+
 def _number(value: float | None) -> str:
     return "never" if value is None else f"{value:.2f}"
+
+
+def _time(milliseconds: float) -> str:
+    return f"{milliseconds:.1f} ms"
 
 
 def _ratio(found: dict) -> str:
@@ -48,15 +64,12 @@ def _ratio(found: dict) -> str:
 
 
 def main() -> None:
-    """Replaces what stands between the comments."""
+    """Replaces what stands between the comments of both pages."""
     docs = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
     record = json.loads((docs / "data" / "own-data.json").read_text(encoding="utf-8"))
-    for name, found in record.items():
-        page = docs / "bring-your-own" / PAGES[name]
-        text = page.read_text(encoding="utf-8")
-        block = f"<!-- {name} -->\n{page_table(found)}\n<!-- /{name} -->"
-        pattern = rf"<!-- {name} -->.*?<!-- /{name} -->"
-        text = re.sub(pattern, lambda _, block=block: block, text, flags=re.S)
+    for name in sorted(set(PAGES.values())):
+        page = docs / "bring-your-own" / name
+        text = with_tables(page.read_text(encoding="utf-8"), record)
         page.write_text(text, encoding="utf-8")
 
 

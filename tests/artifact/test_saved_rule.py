@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import jax.numpy as jnp
 import jax.random as jr
@@ -10,6 +11,7 @@ import pytest
 
 from icpe.artifact import Artifact
 from icpe.artifact.saved_rule import SavedRule, rules_for
+from icpe.cli.train import Args, or_rule
 from icpe.core.errors import (
     ArtifactError,
     InvalidParameterError,
@@ -158,7 +160,36 @@ def test_a_rule_gains_nothing_over_itself_and_much_over_random_queries(rule):
     assert other.saving_interval[0] > 0.1
     assert 0 < other.decision_ms < 1e4
     assert "training saves" in other.sentence
+    assert not itself.is_clear_loss and not other.is_clear_loss
     assert jnp.isfinite(other.rule_decision_ms)
+
+
+@pytest.mark.parametrize(
+    ("mean_cost", "interval", "is_loss"),
+    [
+        (6.0, (-0.25, -0.15), True),
+        (5.1, (-0.04, -0.01), False),
+        (4.9, (0.01, 0.03), False),
+        (None, None, True),
+    ],
+)
+def test_training_has_clearly_lost(rule, mean_cost, interval, is_loss):
+    gain = gain_over_rule(rule, rule="information-gain", episodes=64)
+    assert gain is not None
+    gain = dataclasses.replace(gain, mean_cost=mean_cost, saving_interval=interval)
+    assert gain.is_clear_loss == is_loss
+
+
+def test_what_has_lost_gives_way_to_the_rule(rule, capsys):
+    gain = gain_over_rule(rule, rule="information-gain", episodes=64)
+    assert gain is not None
+    lost = dataclasses.replace(gain, saving=-0.2, saving_interval=(-0.25, -0.15))
+    trained = dataclasses.replace(rule, against_rule=lost.to_dict(), provenance={})
+    args = Args(out=Path("f"), calibration_episodes=64)
+    kept = dataclasses.replace(rule, against_rule=gain.to_dict())
+    assert or_rule(kept, args) is kept
+    assert or_rule(trained, args).training["score"] == "information-gain"
+    assert "The file gets that rule" in capsys.readouterr().err
 
 
 def test_the_guard_cuts_one_set_of_episodes_at_every_doubt(rule):

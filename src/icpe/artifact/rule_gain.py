@@ -3,6 +3,9 @@
 import dataclasses
 from typing import Any
 
+_CLEAR_LOSS = 0.02
+"""Share of the rule's cost that training must lose for the rule to be preferred."""
+
 
 @dataclasses.dataclass(frozen=True)
 class RuleGain:
@@ -59,6 +62,13 @@ class RuleGain:
             f"{self.rule_mean_cost:.2f}: training {word} "
             f"{100 * abs(self.saving):.1f} %{more} ({low:.1f} to {high:.1f}); {times}."
         )
+
+    @property
+    def is_clear_loss(self) -> bool:
+        """Whether the rule is better beyond noise, or alone reaches the accuracy."""
+        if self.saving_interval is None:
+            return self.mean_cost is None and self.rule_mean_cost is not None
+        return self.saving_interval[1] < -_CLEAR_LOSS
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-compatible values."""

@@ -91,7 +91,8 @@ class Args:
     calibration_episodes: Annotated[int, tyro.conf.arg(metavar="N")] = 4096
     """Episodes for each row of the operating table, or for the one request."""
     no_rule: bool = False
-    """Do not measure what training gains over the best rule with an exact belief."""
+    """Do not compare with the best rule that has an exact belief, and do not take it
+    where training has clearly lost against it."""
     together: tyro.conf.OmitArgPrefixes[Together] = dataclasses.field(
         default_factory=Together
     )
@@ -216,7 +217,7 @@ def _run(args: Args, checkpoint: Path) -> int:
         _explain_how_to_resume(f"{what} after {done} of {total} iterations", checkpoint)
         return signals.exit_status() if interrupted else 0
     if not args.no_rule and args.learner != "paper":
-        artifact = _with_gain(artifact, args)
+        artifact = or_rule(_with_gain(artifact, args), args)
     if not leads():
         return 0
     _save(artifact, args, checkpoint)
@@ -237,6 +238,33 @@ def _with_gain(artifact, args: Args):
     return with_gain(
         artifact,
         episodes=min(2048, args.calibration_episodes),
+        seed=args.seed,
+        progress=progress_meter(),
+    )
+
+
+def or_rule(artifact, args: Args):
+    """The rule itself where training has clearly lost against it."""
+    from icpe.artifact.rule_gain import RuleGain
+    from icpe.cli.terminal import progress_meter
+    from icpe.core.distributed import leads
+    from icpe.workflow import make_rule
+
+    if artifact.against_rule is None:
+        return artifact
+    gain = RuleGain.from_dict(artifact.against_rule)
+    if not gain.is_clear_loss:
+        return artifact
+    if leads():
+        print(
+            f"icpe: {gain.sentence} The file gets that rule; to get what was trained, "
+            "add --no-rule.",
+            file=sys.stderr,
+        )
+    return make_rule(
+        artifact.family,
+        gain.rule,
+        calibration_episodes=args.calibration_episodes,
         seed=args.seed,
         progress=progress_meter(),
     )

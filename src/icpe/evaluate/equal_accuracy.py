@@ -156,7 +156,7 @@ def _around(
             f"Explorer {name!r} has neither prices nor a threshold that could be "
             "moved to an accuracy; compare it by `icpe evaluate`."
         )
-    return _scaled_points(contender, family, accuracy, episodes, seed)
+    return scaled_points(contender, family, accuracy, episodes, seed)
 
 
 class PricePoints:
@@ -211,7 +211,7 @@ class PricePoints:
         return _played(explorer, self._family, point, self._episodes, self._seed)
 
 
-def _scaled_points(
+def scaled_points(
     explorer: AbstractExplorer,
     family: AbstractTaskFamily,
     accuracy: float,

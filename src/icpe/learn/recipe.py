@@ -6,7 +6,9 @@ It looks at the spec and at a short simulation (`icpe.learn.survey`), never at a
 import dataclasses
 from typing import Literal
 
+from icpe.core.belief import AbstractPredictiveBelief
 from icpe.core.conformance import explaining
+from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.spec import TaskSpec
 from icpe.learn.config import TrainConfig
@@ -79,7 +81,8 @@ def outlook(family: AbstractTaskFamily, config: TrainConfig) -> str:
     The rule is greedy, with counted tables. Training seldom falls short of it, and goes
     far beyond it where hypotheses do not settle what queries tell.
     """
-    pilot = survey(family, machine_here()).pilot
+    found = survey(family, machine_here())
+    pilot = found.pilot
     if pilot is None:
         return ""
     best = max(pilot.at_horizon, *pilot.accuracy)
@@ -92,6 +95,11 @@ def outlook(family: AbstractTaskFamily, config: TrainConfig) -> str:
         sentence += (
             f" An error probability of {config.error_prob:g} may be out of reach; "
             f"if so, choose a larger one{more}."
+        )
+    if found.given is None and _knows_what_queries_tell(family):
+        sentence += (
+            " The exact posterior is known, but too slow to train with on this "
+            "machine; icpe rule makes an explorer of it without training."
         )
     return sentence
 
@@ -109,6 +117,13 @@ def _with_queries(spec: TaskSpec) -> str:
         return f"With {LONGEST_PILOT} of the {spec.horizon} queries of the horizon"
     queries = "query" if spec.horizon == 1 else "queries"
     return f"With the {spec.horizon} {queries} of the horizon"
+
+
+def _knows_what_queries_tell(family: AbstractTaskFamily) -> bool:
+    try:
+        return isinstance(family.exact_belief(), AbstractPredictiveBelief)
+    except UnsupportedError:
+        return False
 
 
 def preset(name: Machine, family: AbstractTaskFamily) -> TrainConfig:
