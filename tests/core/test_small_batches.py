@@ -43,4 +43,5 @@ def test_many_rows_do_not_need_the_memory_of_all():
     shared, rows = jnp.arange(256.0), jnp.zeros((512, 1))
     function = jax.vmap(in_small_batches(large, 4), in_axes=(None, 0))
     needed = jax.jit(function).lower(shared, rows).compile().memory_analysis()
+    assert needed is not None
     assert needed.temp_size_in_bytes < 16 * 256 * 256 * 4

@@ -19,7 +19,9 @@ def operations(function) -> float:
     tables = jnp.asarray(random.uniform(size=MANY.offsets[-1]), jnp.float32)
     evidence = jnp.ones((len(MANY.sizes), MANY.widest))
     lowered = jax.jit(lambda *given: function(MANY, *given)).lower(tables, evidence)
-    return lowered.cost_analysis()["flops"]
+    found = lowered.cost_analysis()
+    assert found is not None
+    return found["flops"]
 
 
 def test_the_posteriors_of_all_findings_cost_a_few_times_that_of_the_target():
