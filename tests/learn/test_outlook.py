@@ -97,6 +97,11 @@ def test_the_outlook_is_the_best_that_the_pilot_reached(piloted):
     )
 
 
+def test_where_all_answers_are_right_already_fewer_queries_are_hoped_for(piloted):
+    piloted(dataclasses.replace(PILOT, at_horizon=1.0))
+    assert outlook(FAMILY, TrainConfig()).endswith("training may need fewer queries.")
+
+
 @pytest.mark.parametrize(
     ("family", "words"),
     [

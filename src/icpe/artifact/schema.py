@@ -185,7 +185,7 @@ def _check_guard(guard: Any) -> None:
     if set(limits) not in (names, *_OLD_LIMITS) or not all(
         map(_is_number, limits.values())
     ):
-        raise ValueError(f"guard.limits must be the numbers {' and '.join(names)}")
+        raise ValueError(f"guard.limits must be the numbers {', '.join(sorted(names))}")
     check_value(guard.get("record"), dict, "guard.record")
     check_value(guard["record"].get("upper_bound"), float, "guard.record.upper_bound")
 

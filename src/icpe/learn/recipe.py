@@ -50,6 +50,8 @@ _FEWER = {"cpu": 300, "gpu": 800}
 """Iterations that are enough from there."""
 _LONG_HORIZON = 32
 """From here on most episodes are much shorter than the horizon."""
+_ALL = 0.9995
+"""From this accuracy on, there is nothing left to get right."""
 _TRUSTED = 0.75
 """From this share of evidence on, the lengths of a greedy rule's episodes tell."""
 
@@ -86,9 +88,10 @@ def outlook(family: AbstractTaskFamily, config: TrainConfig) -> str:
     if pilot is None:
         return ""
     best = max(pilot.at_horizon, *pilot.accuracy)
+    hope = "get more" if best < _ALL else "need fewer queries"
     sentence = (
         f"{_with_queries(family.spec)}, a simple rule gets about {best:.3f} of the "
-        "answers right; training may get more."
+        f"answers right; training may {hope}."
     )
     if config.error_prob and 1.0 - config.error_prob > best + 0.01:
         more = "" if _asks_all(family.spec) else ", or a longer horizon"

@@ -142,7 +142,7 @@ def shell(family: AbstractTaskFamily, shape: PredictionShape) -> ExactPrediction
             tables = Predictions.empty(spec, dataclasses.replace(shape, kind=kind))
             belief = TabledBelief(belief, tables)
         if not isinstance(belief, AbstractPredictiveBelief):
-            raise ValueError("it starts from an exact belief, which its family has not")
+            raise ValueError("it starts from an exact belief, and its family has none")
         return ExactPredictions.of(spec, belief)
 
     return eqx.filter_eval_shape(build)
