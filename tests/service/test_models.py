@@ -7,7 +7,9 @@ from fastapi.testclient import TestClient
 
 from icpe.deploy.memory import MemoryStorage
 from icpe.service.app import create_app
+from icpe.service.models import Model
 from icpe.service.settings import Settings
+from support.certificates import unearned_certificate
 from support.service_models import BANDIT_MODEL, models_folder, small_bandit
 from support.toy_artifacts import nudged
 
@@ -98,3 +100,17 @@ def test_sessions_go_on_when_the_folder_of_models_is_back(tmp_path, storage):
         assert client.get("/").status_code == 503
         (tmp_path / "elsewhere").rename(folder)
         assert tell(client, begun["id"], begun["next"]["query"]).status_code == 200
+
+
+def test_a_model_offers_what_its_certificates_serve():
+    """Not what another explorer, or less confidence, was certified for."""
+    artifact = small_bandit()
+    weights = artifact.weights_hash
+    for certificate in (
+        unearned_certificate(error_prob=0.03, weights="another"),
+        unearned_certificate(error_prob=0.05, weights=weights, confidence=0.9),
+    ):
+        artifact = artifact.with_certificate(certificate)
+    model = Model(BANDIT_MODEL, artifact, "hash")
+    assert model.certified_error_probs == [0.1] == artifact.certified_error_probs
+    assert model.usual_error_prob == 0.1

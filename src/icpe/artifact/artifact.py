@@ -19,6 +19,7 @@ from icpe.artifact.belief_table import BeliefTable
 from icpe.artifact.certificate import Certificate, covering, digest
 from icpe.artifact.document import (
     FORMAT_VERSION,
+    certified_error_probs,
     explained,
     read_artifact,
     subject_of,
@@ -293,9 +294,7 @@ class Artifact:
     @property
     def certified_error_probs(self) -> list[float]:
         """Those of certificates that serve such a request, smallest first."""
-        named = (it.get("error_prob") for it in self.certificates)
-        found = {it for it in named if it is not None}
-        return sorted(it for it in found if self.certificate_for(it) is not None)
+        return certified_error_probs(self.document())
 
     def certificate_for(
         self,

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools as ft
 import math
 import os
 import threading
@@ -38,15 +39,10 @@ class Model:
     hash: str
     players: dict[Request, Player] = dataclasses.field(default_factory=dict)
 
-    @property
+    @ft.cached_property
     def certified_error_probs(self) -> list[float]:
-        """The error probabilities that certificates are about, the smallest first."""
-        found = {
-            it["error_prob"]
-            for it in self.artifact.certificates
-            if it.get("certified") and it.get("error_prob") is not None
-        }
-        return sorted(found)
+        """The error probabilities that certificates serve, the smallest first."""
+        return self.artifact.certified_error_probs
 
     @property
     def smallest_error_prob(self) -> float | None:
