@@ -50,6 +50,12 @@ def test_a_malformed_file_is_refused_with_what_is_wrong(tmp_path, changes, word)
         Patches(images=write(tmp_path / "bad.npz", **changes), patch_size=2)
 
 
+def test_images_too_few_to_hold_some_back_are_refused(tmp_path):
+    family = Patches(images=write(tmp_path / "few.npz"), patch_size=2)
+    with pytest.raises(DataError, match="2 training images; at least 12 are needed"):
+        family.with_data()
+
+
 def test_a_missing_or_foreign_file_is_refused(tmp_path):
     with pytest.raises(DataError, match="no file"):
         Patches(images=str(tmp_path / "absent.npz"))

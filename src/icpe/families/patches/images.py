@@ -86,11 +86,16 @@ def load_images(name: str, split: Split) -> LabeledImages:
     """The images of one split, read once.
 
     Raises:
-        DataError: they cannot be found, or are damaged.
+        DataError: they cannot be found, are damaged, or are too few.
     """
     if split == "test":
         return image_source(name).load("test")
     found = image_source(name).load("train")
+    if len(found.labels) < _HELD_BACK:
+        raise DataError(
+            f"{name} has {len(found.labels)} training images; at least {_HELD_BACK} "
+            "are needed, since one of so many is held back for calibration."
+        )
     rows = training_rows(len(found.labels), split)
     return LabeledImages(found.images[rows], found.labels[rows])
 
