@@ -4,7 +4,7 @@
 
 trains each family of a list twice, in processes of their own: with an empty cache of
 compiled programs, and again with what that left. CPU time does not depend on what else
-the machine does; on two quiet cores the wall clock shows a little less. `--only NAME`
+the machine does; on two free cores the wall clock shows a little less. `--only NAME`
 measures one family anew and keeps the others. With the words of a training after `--`,
 that one alone is measured and written.
 """
@@ -143,7 +143,11 @@ def main() -> None:
         return
     import jax
 
-    found = {"cores": os.cpu_count(), "jax": jax.__version__, "families": {}}
+    found = {
+        "cores": len(os.sched_getaffinity(0)),
+        "jax": jax.__version__,
+        "families": {},
+    }
     if args.only and args.out.exists():
         found["families"] = json.loads(args.out.read_text())["families"]
     for name, words in FAMILIES.items():

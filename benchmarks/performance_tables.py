@@ -118,30 +118,6 @@ def service_table(record: dict, _: dict) -> str:
     )
 
 
-def processes_table(record: dict, _: dict) -> str:
-    """CPU time of an iteration, and what the model says of it."""
-    rows = [
-        ("processes", "CPU time of each, an iteration", "model"),
-        ("---:", "---:", "---:"),
-    ]
-    rows += [
-        (
-            f"{row['processes']}",
-            f"{row['cpu_ms']:.0f} ms",
-            f"{row['model_ms']:.0f} ms" + " (fitted)" * (row["processes"] < 3),
-        )
-        for row in record["rows"]
-    ]
-    first = record["rows"][0]
-    return (
-        f"{_table(rows)}\n\n{record['batch_size']} episodes of {record['horizon']} "
-        f"steps and {record['updates_per_iteration']} updates an iteration, "
-        f"{first['parameters']:,} parameters, {first['bytes_per_episode']} bytes an "
-        f"episode; a Gaussian bandit on {record['cores']} cores (jax {record['jax']}), "
-        "so that four processes share two cores."
-    )
-
-
 def first_explorer_table(record: dict, _: dict) -> str:
     """CPU seconds of every step, with an empty cache and with a full one."""
     families = record["families"]
@@ -156,7 +132,7 @@ def first_explorer_table(record: dict, _: dict) -> str:
     rows.append(("**in all**", *(f"**{it['cpu_seconds']:.0f}**" for it in columns)))
     commands = ", ".join(f"`{each['command']}`" for each in families.values())
     return (
-        f"{_table(rows)}\n\nCPU seconds of {commands} on {record['cores']} cores (jax "
+        f"{_table(rows)}\n\nCPU seconds of {commands} on {_cores(record)} (jax "
         f"{record['jax']}); the cache of compiled programs is empty or warm."
     )
 
@@ -167,7 +143,6 @@ TABLES: dict[str, tuple[Callable[[dict, dict], str], str]] = {
     "race": (race_table, "race"),
     "race-cpu": (race_table, "race-cpu"),
     "service": (service_table, "service"),
-    "processes": (processes_table, "processes"),
     "first-explorer": (first_explorer_table, "first-explorer"),
 }
 """How each table is made, and the race that it speaks of."""
@@ -199,6 +174,10 @@ def filled(text: str, data: Path) -> str:
             records = [json.loads(file.read_text()) for file in files]
             text = fill(text, name, make(*records))
     return text
+
+
+def _cores(record: dict) -> str:
+    return "one core" if record["cores"] == 1 else f"{record['cores']} cores"
 
 
 def _rate(number: float) -> str:

@@ -1,6 +1,6 @@
 """What an iteration costs on 1, 2 and 4 processes of this machine, in CPU seconds.
 
-    python benchmarks/processes.py docs/data/processes.json
+    python benchmarks/processes.py OUT.json
 
 A training of a Gaussian bandit of four arms runs on each number of processes. CPU time
 of a process, which does not depend on what else the machine does, is counted from the

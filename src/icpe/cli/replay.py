@@ -52,6 +52,10 @@ def run(args: Args) -> int:
         raise InvalidParameterError(
             f"{args.file} is a folder; give the report of a session as JSON."
         ) from None
+    if not isinstance(values, dict) or "events" not in values:
+        raise InvalidParameterError(
+            f"{args.file} is not the report of a session; icpe report writes one."
+        )
     from icpe.artifact import Artifact
     from icpe.cli.artifact_files import readable_file
     from icpe.cli.runtime import keep_compiled_programs
@@ -62,11 +66,7 @@ def run(args: Args) -> int:
     from icpe.deploy.session_rules import SessionRules
     from icpe.deploy.setup import Setup
 
-    try:
-        report = read_report(values)
-    except InvalidParameterError as error:
-        said = str(error).removeprefix("The file ")
-        raise InvalidParameterError(f"{args.file} {said}") from error
+    report = read_report(values)
     name = args.model or report["model"]
     if name is None:
         raise InvalidParameterError(
