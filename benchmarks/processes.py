@@ -16,10 +16,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 NUMBERS = (1, 2, 4)
 CHUNK, CHUNKS = 5, 5
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "num_iterations": CHUNK * CHUNKS,
     "batch_size": 512,
     "minibatch_size": 512,
