@@ -1,10 +1,10 @@
 """CSV files as spreadsheets of different countries write them."""
 
-import numpy as np
 import pytest
 
-from icpe.core.csv_text import all_numbers, as_number, read_cells
+from icpe.core.csv_text import read_cells
 from icpe.core.errors import DataError
+from icpe.core.number_text import EITHER
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_the_separator_is_found(written, delimiter):
     if delimiter != ",":
         text = "name,note,y\na,1 2,p\nb,3 4,q\n".replace(",", delimiter)
     cells = read_cells(written(text))
-    assert cells.delimiter == delimiter and cells.header == ["name", "note", "y"]
+    assert cells.header == ["name", "note", "y"]
     assert [row[2] for row in cells.rows] == ["p", "q"]
 
 
@@ -59,7 +59,7 @@ def test_a_separator_at_the_end_of_every_line_is_no_column(written):
     ("given", "complaint"),
     [
         ("", "is empty; its first line must name the columns"),
-        ("a,b\n1,2\n3\n", "line 3 has 1 values, and the header 2"),
+        ("a,b\n1,2\n3\n", "line 3 has 1 value, and the header 2"),
         (b"PK\x03\x04\x00", "is a spreadsheet or an archive"),
         ("имя;y\nда;1\n".encode("cp1251"), "not text in UTF-8"),
         (b"a,b\n\x81,1\n", "not text in UTF-8"),
@@ -72,26 +72,57 @@ def test_what_is_no_table_is_refused_in_one_sentence(written, given, complaint):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "delimiter", "number"),
-    [
-        ("1234.5", ",", 1234.5),
-        ("1,234.5", ",", 1234.5),
-        ("1,234", ",", 1234.0),
-        ("1,5", ",", 1.5),
-        ("1,234", ";", 1.234),
-        ("1.234,5", ";", 1234.5),
-        ("-0,25", "\t", -0.25),
-        ("1e-3", ";", 0.001),
-    ],
-)
-def test_numbers_are_read_by_what_separates_values(text, delimiter, number):
-    assert as_number(text, delimiter) == number
+def test_what_stands_above_the_header_is_left_out_with_a_word(written):
+    text = "Report 2024,,\n,,\nx,The class,z\n1,p,3\n"
+    with pytest.warns(UserWarning, match=r"the header is line 3; .* 'Report 2024'"):
+        cells = read_cells(written(text), ["the class"])
+    assert cells.header == ["x", "The class", "z"] and cells.lines == [4]
+    with pytest.warns(UserWarning, match="the header is line 2"):
+        cells = read_cells(written("Report\nx;y\n1,5;p\n2,5;q\n"), ["y"])
+    assert cells.rows == [["1,5", "p"], ["2,5", "q"]]
 
 
-def test_a_column_is_written_in_one_way():
-    found = all_numbers(["1.234", "2,5", "7"], ";")
-    assert found is not None
-    np.testing.assert_allclose(found, [1234.0, 2.5, 7.0])
-    assert all_numbers(["1.234", "7"], ";") == [1.234, 7.0]
-    assert all_numbers(["1", "x"], ";") is None
+def test_a_row_that_has_the_wanted_word_is_no_header(written):
+    cells = read_cells(written("x,who,y\n1,flu,p\n2,cold,q\n"), ["flu"])
+    assert cells.header == ["x", "who", "y"] and len(cells.rows) == 2
+
+
+def test_excel_may_say_what_separates_values(written):
+    cells = read_cells(written("sep=;\r\na,b;y\r\n1,5;p\r\n"))
+    assert cells.header == ["a,b", "y"] and cells.lines == [3]
+
+
+def test_commas_in_the_header_do_not_hide_semicolons(written):
+    text = "Temp, C;Druck, bar;y\n1,5;2,5;p\n2,5;1,5;q\n"
+    assert read_cells(written(text), ["y"]).header == ["Temp, C", "Druck, bar", "y"]
+
+
+def test_columns_without_name_and_values_are_none(written):
+    cells = read_cells(written("a,,y,,\n1,,p,,\n2,,q,,\n"))
+    assert cells.header == ["a", "y"] and cells.rows == [["1", "p"], ["2", "q"]]
+    assert read_cells(written("a,y\n1,p,\n2,q,\n")).rows == [["1", "p"], ["2", "q"]]
+    assert read_cells(written("a,,y\n1,3,p\n")).header == ["a", "", "y"]
+
+
+def test_names_stand_on_one_line_and_rows_end_where_an_editor_ends_them(written):
+    cells = read_cells(written('"blood\npressure",y\na\u2028b,p\n'))
+    assert cells.header == ["blood pressure", "y"]
+    assert cells.rows == [["a\u2028b", "p"]]
+
+
+def test_a_stray_quote_does_not_swallow_rows_in_silence(written):
+    with pytest.raises(DataError, match="in line 3 begins with a quote that is never"):
+        read_cells(written('x,y,note\n1,p,ok\n2,q,"tight\n3,p,ok\n'))
+    for text in ('x,y,n\n1,p,"a\n2,q,b\n3,p,c"\n', 'x,n,y\n1,"a,p\n2,"b,q\n3,c,p\n'):
+        with pytest.warns(UserWarning, match="lines, which look like rows"):
+            read_cells(written(text))
+
+
+def test_the_mark_before_decimals_is_that_of_most_numbers(written):
+    def mark(text):
+        return read_cells(written(text)).decimal
+
+    assert mark("a;b;y\n1.234;2,5 bar;p\n") == ","
+    assert mark("a;y\n0.5;p\n") == "."
+    assert mark("a;y\n1,234;p\n") == EITHER and mark("a\ty\n1,234\tp\n") == "."
+    assert mark('a,b,y\n"1,234","2,5",p\n') == ","

@@ -181,6 +181,8 @@ def changed(row, column, value):
         (changed(2, 3, "-0.1"), "line 3: probability must lie between 0 and 1"),
         (changed(2, 3, "much"), "line 3: probability must be a number; got 'much'"),
         (changed(2, 2, "positive"), "line 3 repeats"),
+        (changed(7, 2, "Negative"), "outcomes 'negative' and 'Negative' of query"),
+        (changed(7, 0, "Cold"), "write 'cold' and 'Cold' alike if they are one"),
         (changed(2, 0, ""), "line 3: hypothesis is empty"),
         (changed(2, 4, "0.3"), "line 3: prior of 'flu' is 0.3, but 0.2 before"),
         (lines()[:-3], "no row of hypothesis 'cold' and query 'temperature'"),

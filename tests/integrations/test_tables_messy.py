@@ -9,8 +9,9 @@ from icpe.core.errors import InvalidParameterError
 from icpe.integrations.tables.encoding import make_feature
 from icpe.integrations.tables.fit import fit_table
 from icpe.integrations.tables.giveaways import share_told, warn_of_giveaways
+from icpe.integrations.tables.odd_columns import sort_out
 from icpe.integrations.tables.rare import many_words, warn_of_rare_classes
-from icpe.integrations.tables.reading import Column, read_csv
+from icpe.integrations.tables.reading import Column, read_csv, read_words
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_numbers_without_the_unit_are_taken_to_be_in_it_and_that_is_said(read):
     column, _, said = read("5 bar", "4", "3 bar")
     assert column.unit == "bar" and column.numbers is not None
     assert said == [
-        "Column 'x' has 1 numbers without the unit bar; they are taken to be in it."
+        "Column 'x' has 1 number without the unit bar; it is taken to be in it."
     ]
 
 
@@ -59,11 +60,73 @@ def test_a_few_words_among_units_are_not_known_and_many_make_words(read):
     many = [f"{i / 7:.2f} bar" for i in range(60)]
     column, _, (said,) = read("broken", "5400 mbar", *many)
     assert column.numbers is not None and np.isnan(column.numbers[:2]).all()
-    assert "numbers in bar, and 2 values that are none, such as '5400 mbar'" in said
+    assert "numbers in bar, and 2 values that are not, such as '5400 mbar'" in said
     column, _, (said,) = read(*["broken"] * 30, *many)
     assert column.numbers is None and "so all are taken as words" in said
     column, _, said = read("5 kg", "7 lb", "red", "blue", "green")
     assert column.numbers is None and said == []
+
+
+def test_limits_among_numbers_are_numbers_next_to_them(read):
+    cells = [f"{1 + i / 7:.2f}".replace(".", ",") for i in range(9)]
+    column, _, (said,) = read("<0,5", *cells, "> 100", "<0,5")
+    assert column.numbers is not None
+    assert 0.49 < column.numbers[0] < 0.5 < 100 < column.numbers[-2] < 101
+    assert "3 limits such as '<0,5', taken as a number just below 0,5" in said
+    column, _, _ = read("0", "1", "2", ">2", "0", "1", "2", "2")
+    assert make_feature(column).num_cells == 4
+    for groups in (["<18", "18-30", ">65"], ["<5", ">5", "1", "2"]):
+        column, _, said = read(*groups)
+        assert column.words == tuple(groups) and said == []
+
+
+def test_thousands_are_told_from_decimals_by_the_rest_of_the_file(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a;b;y\n1.234;0,5;p\n980;1,25;q\n", encoding="utf-8")
+    (stock, rate), _ = read_csv(path, "y")
+    assert stock.numbers is not None and rate.numbers is not None
+    assert stock.numbers.tolist() == [1234, 980] and rate.numbers.tolist() == [
+        0.5,
+        1.25,
+    ]
+
+
+def test_what_no_number_of_a_file_decides_is_said(read):
+    column, _, (said,) = read("1,234", "5,678")
+    assert column.numbers is not None and column.numbers.tolist() == [1.234, 5.678]
+    assert "1,234 is taken as 1.234; if it is 1234" in said
+    column, _, (said,) = read("1.5", "2,5", "1,234")
+    assert column.numbers is None and "read in two ways, such as '1,234'" in said
+
+
+def test_rows_without_a_class_are_left_out_and_counted(tmp_path):
+    path = tmp_path / "table.csv"
+    text = "who;x;y\na;1;p\nb;2;\nc;3;unknown\nd;4;q\n"
+    path.write_text(text, encoding="utf-8")
+    with pytest.warns(UserWarning, match="2 of 4 rows have no class and are left out"):
+        columns, classes = read_csv(path, "y")
+    assert classes == ["p", "q"] and [len(it) for it in columns] == [2, 2]
+    with pytest.warns(UserWarning, match="'y' is empty or 'unknown', first in line 3"):
+        assert read_words(path, "y", "who") == ["a", "d"]
+
+
+def test_errors_of_spreadsheets_are_not_known(read):
+    column, _, _ = read("#N/A", "P03", "#DIV/0!", "P07")
+    assert column.words == (None, "P03", None, "P07")
+    column, _, _ = read("1,5", "#DIV/0!", ".", "n.d.", "2")
+    assert column.numbers is not None
+    assert np.isnan(column.numbers).tolist() == [False, True, True, True, False]
+
+
+def test_ordinals_are_words_without_a_word_about_it(read):
+    column, _, said = read("1st", "1st", "2nd", "3rd", "1st")
+    assert column.words[0] == "1st" and said == []
+
+
+def test_numbers_of_rows_are_found_beyond_single_precision(read):
+    column, _, _ = read(*(100_000_000 + i for i in range(40)))
+    kept, (said,) = sort_out([column])
+    assert kept == [] and "counts the rows" in said
 
 
 def test_codes_stay_words(read):
@@ -114,7 +177,7 @@ def test_a_word_that_gives_the_class_away_where_it_is_known_is_warned_of():
     words = [None if i < 20 else "ab"[label] for i, label in enumerate(labels)]
     words[30] = "b"
     (said,) = told(words, labels)
-    assert "Column part alone tells the class of 98.8 % of the 80 rows where" in said
+    assert "Column 'part' alone tells the class of 98.8 % of the 80 rows where" in said
     assert "--ignore 'part'" in said
     words[31:60] = ["a", "b", "b"] * 9 + ["a", "b"]
     assert told(words, labels) == []

@@ -74,6 +74,19 @@ def test_few_values_are_cells_of_their_own_and_many_are_quantiles():
     assert counts.min() >= 95 and counts.max() <= 105
 
 
+def test_every_cell_of_numbers_has_some_even_where_they_pile_up():
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        piled = np.where(random.random(150) < 0.45, 0, random.lognormal(size=150))
+        column = Column("a", piled.astype(np.float32))
+        feature = make_feature(column)
+        assert np.all(np.diff(feature.values) > 0) and np.all(
+            np.diff(feature.edges) > 0
+        )
+        assert np.all(np.bincount(feature.cells(column))[1:] > 0)
+        assert len(feature.edges) == feature.num_cells - 1
+
+
 def test_words_beyond_the_common_ones_share_a_level():
     words = tuple(f"w{i % 40}" for i in range(400)) + ("common",) * 50
     feature = make_feature(Column("a", None, words))
@@ -152,9 +165,9 @@ def test_a_file_gives_columns_and_classes(tmp_path):
     ("text", "sentence"),
     [
         ("", "is empty; its first line must name"),
-        ("a,b\n1\n", "line 2 has 1 values, and the header 2"),
+        ("a,b\n1\n", "line 2 has 1 value, and the header 2"),
         ("a,a\n1,2\n", "several columns named a"),
-        ("a,y\n1,\n", "line 2: y is empty"),
+        ("a,y\n1,\n", "has no row with a class in column 'y'"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path, text, sentence):
@@ -216,8 +229,8 @@ def test_a_file_of_semicolons_and_decimal_commas_is_read(tmp_path):
 def test_a_few_words_among_many_numbers_are_not_known(tmp_path):
     path = tmp_path / "table.csv"
     rows = "".join(f"{i / 7:.3f},p\n" for i in range(60))
-    path.write_text(f"level,y\n<0.1,p\n{rows}", encoding="utf-8")
-    with pytest.warns(UserWarning, match="1 values that are none, such as '<0.1'"):
+    path.write_text(f"level,y\nlow,p\n{rows}", encoding="utf-8")
+    with pytest.warns(UserWarning, match="1 value that is not, such as 'low'"):
         (level,), _ = read_csv(path, "y")
     assert level.numbers is not None
     assert np.isnan(level.numbers[0]) and not np.any(np.isnan(level.numbers[1:]))

@@ -9,8 +9,8 @@ from icpe.core.files import replacing
 _MODULES = (
     "errors",
     "episode",
-    "reading",
     "numbers",
+    "reading",
     "cells",
     "units",
     "requests",

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from icpe.core.checks import is_whole
-from icpe.core.csv_text import as_number, read_cells
+from icpe.core.csv_text import read_cells
 from icpe.core.errors import DataError, suggesting
+from icpe.core.number_text import as_number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,13 +20,13 @@ class Table:
         name: what the table is called in complaints.
         columns: the values of each column, texts stripped of blanks around them.
         places: for each row, such as "line 3".
-        delimiter: what stands between values, which tells how numbers are written.
+        decimal: the mark before decimals, where that could be another.
     """
 
     name: str
     columns: dict[str, list[Any]]
     places: list[str]
-    delimiter: str = ","
+    decimal: str = "."
 
     def __len__(self) -> int:
         return len(self.places)
@@ -43,7 +44,7 @@ class Table:
         value = self.columns[column][row]
         try:
             text = isinstance(value, str)
-            number = as_number(value, self.delimiter) if text else float(value)
+            number = as_number(value, self.decimal) if text else float(value)
         except (TypeError, ValueError):
             number = float("nan")
         if not abs(number) < float("inf"):
@@ -116,7 +117,7 @@ def _read_csv(path: Path, needed: Sequence[str]):
     cells = read_cells(path, needed)
     values = [list(column) for column in zip(*cells.rows, strict=True)]
     places = [f"line {line}" for line in cells.lines]
-    table = Table(str(path), {}, places, cells.delimiter)
+    table = Table(str(path), {}, places, cells.decimal)
     return cells.header, values or [[] for _ in cells.header], table
 
 

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from icpe.portable.errors import InvalidOutcomeError, suggesting
-from icpe.portable.numbers import without_unit
+from icpe.portable.numbers import beyond, split_limit, without_unit
 from icpe.portable.reading import listed, position, typed_number
 
 MISSING = -1e30
 """The outcome of a feature whose value is not known; no measurement is that small."""
 OTHER = "(other)"
 """The level of all values of a column that are rare, or that were never seen."""
-_NOTHING = ("", "missing", "unknown", "na", "n/a", "nan", "null", "?")
+_NOTHING = ("", "missing", "unknown", "na", "n/a", "nan", "null", "?", "<na>")
+_ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")
+"""What a spreadsheet has where a formula found nothing."""
 _NO_ANSWER = ("none", "-")
 """Words that may be answers; where they are none, they say that there is no answer."""
 
@@ -121,7 +123,7 @@ class Cells:
         if isinstance(value, str):
             bare = without_unit(value, self.unit(feature))
         try:
-            number = typed_number(bare) if isinstance(bare, str) else float(bare)
+            number = _measured(bare) if isinstance(bare, str) else float(bare)
         except TypeError:
             pass
         except ValueError as error:
@@ -153,12 +155,20 @@ class Cells:
         )
 
 
+def _measured(text: str) -> float:
+    """A number as it was typed, or one next to a limit such as <0.5."""
+    limit = split_limit(text)
+    if limit is None:
+        return typed_number(text)
+    return beyond(typed_number(limit[0]), limit[1])
+
+
 def is_missing(value: Any) -> bool:
     """Whether an answer says that the value is not known."""
     if value is None:
         return True
     if isinstance(value, str):
-        return value.strip().lower() in _NOTHING
+        return value.strip().lower() in (*_NOTHING, *_ERRORS)
     try:
         return bool(np.isnan(value))
     except (TypeError, ValueError):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from icpe.portable.errors import InvalidOutcomeError, suggesting
+from icpe.portable.numbers import plain_digits
 
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 """A number with commas between thousands."""
@@ -16,12 +17,12 @@ DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")
 
 
 def typed_number(text: str) -> float:
-    """A number as people type it: 1234.5, 1,234.5, 1234,5 or 1.234,5.
+    """A number as people type it: 1234.5, 1,234.5, 1234,5, 1.234,5 or 1 234,5.
 
     Raises:
         ValueError: it is none, or may be two, as 1,234.
     """
-    plain = text.strip().replace("\N{MINUS SIGN}", "-")
+    plain = plain_digits(text)
     decimal, thousands = DECIMAL_COMMA.fullmatch(plain), THOUSANDS.fullmatch(plain)
     if decimal and thousands:
         raise ValueError(
@@ -140,12 +141,17 @@ def _read_numbers(name: str, outcome: Any, spec: Any) -> np.ndarray:
 
 
 def position(name: str, names: Sequence[str]) -> int:
-    """Where a name stands, in any case if that is unambiguous; -1 if nowhere."""
+    """Where a name stands, -1 if nowhere; capitals and blanks count only if without
+    them it could be two."""
     if name in names:
         return list(names).index(name)
-    folded = name.strip().casefold()
-    found = [i for i, it in enumerate(names) if it.strip().casefold() == folded]
+    found = [i for i, it in enumerate(names) if folded(it) == folded(name)]
     return found[0] if len(found) == 1 else -1
+
+
+def folded(name: str) -> str:
+    """A name without what people write differently: capitals and blanks."""
+    return " ".join(name.split()).casefold()
 
 
 def listed(names: Sequence[str], most: int = 12) -> str:

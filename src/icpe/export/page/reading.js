@@ -73,17 +73,40 @@ function readOutcome(told, spec, query) {
 
 const MISSING = -1e30;
 
+/** Answers that say that a value is not known; so does an empty one. */
+const NOTHING = ["", "missing", "unknown", "na", "n/a", "nan", "null", "?", "<na>", "none", "-",
+  "#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"];
+const isMissing = (value) => value === null || NOTHING.includes(String(value).trim().toLowerCase());
+
+/** A text with a plain minus sign, and with nothing between thousands. */
+function plainDigits(text) {
+  return text.trim().replaceAll("\u2212", "-").replace(
+    /(?<![\d.,])[1-9]\d{0,2}(?:[ \u00a0\u2009\u202f'’]\d{3})+(?!\d)/g, (it) => it.replace(/\D/g, ""));
+}
+
 /** A number as people type it, NaN if it is none or may be two; then also why. */
 function typedNumber(value) {
   if (typeof value !== "string") return [Number(value), ""];
-  let plain = value.trim().replace("\u2212", "-");
+  let plain = plainDigits(value);
   const thousands = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(plain);
   const decimal = /^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?$/.test(plain);
   if (decimal && thousands) {
     return [NaN, `, and ${plain} may be ${plain.replaceAll(",", ".")} or ${plain.replaceAll(",", "")}`];
   }
   if (decimal) plain = plain.replaceAll(".", "").replace(",", ".");
-  return [Number(thousands ? plain.replaceAll(",", "") : plain), ""];
+  if (thousands) plain = plain.replaceAll(",", "");
+  return [/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(plain) ? Number(plain) : NaN, ""];
+}
+
+/** A number as it was typed, or one next to a limit such as <0.5; and why it is none. */
+function measuredNumber(value) {
+  if (typeof value !== "string") return typedNumber(value);
+  const number = "[+-]?(?:\\d[\\d.,]*|[.,]\\d+)(?:[eE][+-]?\\d+)?", plain = plainDigits(value);
+  const limit = plain.match(`^([<>≤≥]=?)\\s*(${number}.*)$`), orMore = plain.match(`^(${number})\\s*\\+$`);
+  if (orMore) return typedNumber(orMore[1]);
+  if (!limit) return typedNumber(value);
+  const [at, why] = typedNumber(limit[2]), side = { "<": -1, ">": 1 }[limit[1]] || 0;
+  return [at + side * 1e-6 * (Math.abs(at) || 1), why];
 }
 
 /** What was typed, less its unit before or behind it; short units with their capitals. */
@@ -99,11 +122,11 @@ function withoutUnit(value, unit) {
 function readCells(cells, query, values) {
   const numbers = cells.groups[query].map((feature, i) => {
     const value = values[i];
-    if (value === null || value === "") return MISSING;
     const levels = cells.levels[feature];
-    if (levels.length) return 1 + levels.indexOf(value);
+    if (levels.includes(value)) return 1 + levels.indexOf(value);
+    if (isMissing(value)) return MISSING;
     const unit = (cells.units || [])[feature] || "";
-    const [number, why] = typedNumber(withoutUnit(value, unit));
+    const [number, why] = measuredNumber(withoutUnit(value, unit));
     if (!(Math.abs(number) < -MISSING)) {
       const what = unit ? `a number in ${unit}` : "a number";
       throw new Error(`${cells.features[feature]} must be ${what}, or empty if it is not known; `
@@ -121,6 +144,11 @@ function whyStrange(cells, query, outcome) {
   );
   if (feature === undefined) return null;
   return `${cells.features[feature]} was not known, as it is in every row of the table`;
+}
+
+/** Whether an outcome says that nothing of what was asked is known. */
+function isUnknown(cells, query, outcome) {
+  return cells.groups[query].every((_, i) => outcome[i] <= MISSING / 2);
 }
 
 /** An outcome of a query as it would be answered. */

@@ -43,6 +43,12 @@ class Session {
   get certificateLost() {
     return this.point.certificate === null ? null : this.lost || this.alarm;
   }
+  /** Whether there were answers, and each said that the value is not known. */
+  get nothingKnown() {
+    const { cells } = this.model.document;
+    return cells !== null && this.history.length > 0
+      && this.history.every(({ query, outcome }) => isUnknown(cells, query, outcome));
+  }
   get query() { return this.stopped ? null : this.next; }
   get recommendation() { return this.posterior.indexOf(Math.max(...this.posterior)); }
 

@@ -186,7 +186,9 @@ class Page {
     if (session.stopped) {
       element("question").textContent = `The answer: ${nameOf(spec.hypothesis_names, best)}`;
       const count = session.history.length;
-      element("note").textContent = `After ${count} ${count === 1 ? "query" : "queries"}, since ${session.sentence}.`;
+      const guess = session.nothingKnown
+        ? "No answer was known: this is a guess, by how common each answer is. " : "";
+      element("note").textContent = `${guess}After ${count} ${count === 1 ? "query" : "queries"}, since ${session.sentence}.`;
     } else {
       const name = nameOf(spec.query_names, session.query);
       element("question").textContent = this.isPicture ? `Show the patch at ${name}.`
@@ -301,7 +303,7 @@ class Page {
     element("history").replaceChildren(...(history.length ? history.map((answer) => {
       const name = nameOf(spec.query_names, answer.query);
       const said = answer.told === null ? this.described(answer.outcome, answer.query)
-        : `${shown(answer.told)} ${this.session.reading.units.unit}`.trim();
+        : `${shown(answer.told, 10)} ${this.session.reading.units.unit}`.trim();
       const words = `${name}: ${said}`;
       return make("li", answer.asked ? words : `${words} (not asked for)`,
         answer.asked ? {} : { class: "unasked" });

@@ -17,6 +17,7 @@ from icpe.families.csv_files import (
     read_table,
 )
 from icpe.families.likelihoods.law import Likelihoods, padded
+from icpe.portable.reading import folded
 
 COLUMNS = ("hypothesis", "query", "outcome", "probability")
 OPTIONAL = ("prior", "cost")
@@ -132,13 +133,15 @@ def _from_table(rows: Table) -> _Read:
         last[h, q] = row
         if o not in words[q]:
             words[q].append(o)
+    _check_spelling(rows.name, words, cells)
     table = np.zeros((len(hypotheses), len(queries), max(map(len, words.values()))))
     for i, h in enumerate(hypotheses):
         for j, q in enumerate(queries):
             if (h, q) not in last:
                 raise DataError(
                     f"{rows.name} has no row of hypothesis {h!r} and query {q!r}; give "
-                    "the probability of each outcome."
+                    "the probability of each outcome"
+                    f"{_other_spelling(h, hypotheses) or _other_spelling(q, queries)}."
                 )
             for k, o in enumerate(words[q]):
                 table[i, j, k] = cells.get((h, q, o), 0.0)
@@ -146,7 +149,8 @@ def _from_table(rows: Table) -> _Read:
             if abs(total - 1.0) > TOLERANCE:
                 raise DataError(
                     f"{rows.where(last[h, q])}: the probabilities of query {q!r} given "
-                    f"hypothesis {h!r} sum to {total:.6g}; they must sum to 1."
+                    f"hypothesis {h!r} sum to {total:.6g}; they must sum to 1"
+                    f"{_other_spelling(h, hypotheses) or _other_spelling(q, queries)}."
                 )
     return _Read(
         _title(rows.name),
@@ -155,6 +159,37 @@ def _from_table(rows: Table) -> _Read:
         _column(rows, "prior", "hypothesis"),
         _column(rows, "cost", "query"),
     )
+
+
+def _check_spelling(
+    name: str,
+    words: Mapping[str, Sequence[str]],
+    cells: Mapping[tuple[str, str, str], float],
+) -> None:
+    """Refuses an outcome in two spellings, each of which would then be telling.
+
+    Where one hypothesis has both, they are two outcomes.
+    """
+    for query, outcomes in words.items():
+        first: dict[str, str] = {}
+        for word in outcomes:
+            other = first.setdefault(folded(word), word)
+            if other == word:
+                continue
+            own = {h for h, q, o in cells if (q, o) == (query, word)}
+            if not any((h, query, other) in cells for h in own):
+                raise DataError(
+                    f"{name}: outcomes {other!r} and {word!r} of query {query!r} "
+                    "differ in capitals or blanks alone; write them alike."
+                )
+
+
+def _other_spelling(name: str, names: Sequence[str]) -> str:
+    """What is said of a name that differs from it in capitals or blanks alone."""
+    for it in names:
+        if it != name and folded(it) == folded(name):
+            return f", and write {name!r} and {it!r} alike if they are one"
+    return ""
 
 
 def _as_share(given: float) -> str:

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icpe.core.csv_text import as_number, read_rows
+from icpe.core.csv_text import one_line, read_rows
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
     UnknownNameError,
     suggesting,
 )
+from icpe.core.number_text import as_number
 
 Costs = Mapping[Any, Any] | Sequence[Any] | np.ndarray | None
 Groups = Mapping[Any, Any] | Sequence[Any] | np.ndarray | None
@@ -98,14 +99,15 @@ def read_costs(path: Path) -> tuple[dict[str, float], dict[str, list[str]]]:
     costs: dict[str, float] = {}
     groups: dict[str, list[str]] = {}
     for number, row in zip(cells.lines, rows, strict=True):
-        feature, word = row[place["feature"]].strip(), row[place["cost"]].strip()
+        feature = one_line(row[place["feature"]])
+        word = row[place["cost"]].strip()
         group = "" if place["group"] is None else row[place["group"]].strip()
         if group:
             groups.setdefault(group, []).append(feature)
         if not word and group:
             continue
         try:
-            cost = as_number(word, cells.delimiter)
+            cost = as_number(word, cells.decimal)
         except ValueError:
             raise DataError(
                 f"{path}, line {number}: the cost of {feature} must be a number; got "

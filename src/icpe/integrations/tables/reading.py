@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from icpe.core.csv_text import read_rows
+from icpe.core.csv_text import Cells, one_line, read_rows
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
@@ -83,56 +83,74 @@ def read_csv(path: Path, target: str) -> tuple[list[Column], list[str]]:
     """The features and the classes of a CSV file with a header.
 
     A column is one of numbers if all that is known are numbers, with or without one
-    unit. Warns of all that was not taken as it stands there.
+    unit. Rows without a class are left out. Warns of all that was not taken as it
+    stands there.
 
     Raises:
         DataError: the file cannot be read, or is no such table.
         UnknownNameError: it has no column of that name.
     """
-    cells = read_rows(path)
-    header, rows = cells.header, cells.rows
-    if target not in header:
+    cells, place = _cases(path, target)
+    columns, unknown = [], collections.Counter()
+    for index, name in enumerate(cells.header):
+        if index == place:
+            continue
+        words = [None if is_missing(row[index]) else row[index] for row in cells.rows]
+        unknown.update(row[index] for row in cells.rows if is_missing(row[index]))
+        columns.append(_text_column(name, words, cells.decimal, unknown))
+    _say_unknown(unknown)
+    classes = _one_spelling(target, [row[place] for row in cells.rows])
+    return columns, [str(it) for it in classes]
+
+
+def read_words(path: Path, target: str, name: str) -> list[str]:
+    """One column of a CSV file as it is written there, of the rows with a class."""
+    cells, _ = _cases(path, target)
+    place = cells.header.index(one_line(name))
+    return [row[place] for row in cells.rows]
+
+
+def _cases(path: Path, target: str) -> tuple[Cells, int]:
+    """The rows that have a class, and the place of the column that says which."""
+    cells = read_rows(path, (target,))
+    target = one_line(target)
+    if target not in cells.header:
         raise UnknownNameError(
             suggesting(
                 f"--target {target!r} is no column of {path}",
                 target,
-                header,
-                f"it has {', '.join(header)}.",
+                cells.header,
+                f"it has {', '.join(cells.header)}.",
             )
         )
-    place = header.index(target)
-    for line, row in zip(cells.lines, rows, strict=True):
-        if is_missing(row[place]):
-            raise DataError(
-                f"{path}, line {line}: {target} is empty; every row needs a class, "
-                "so fill it in or leave the row out."
-            )
-    columns, unknown = [], collections.Counter()
-    for index, name in enumerate(header):
-        if index == place:
-            continue
-        words = [None if is_missing(row[index]) else row[index] for row in rows]
-        unknown.update(row[index] for row in rows if is_missing(row[index]))
-        columns.append(_text_column(name, words, cells.delimiter, unknown))
-    _say_unknown(unknown)
-    classes = _one_spelling(target, [row[place] for row in rows])
-    return columns, [str(it) for it in classes]
-
-
-def read_words(path: Path, name: str) -> list[str]:
-    """One column of a CSV file as it is written there."""
-    cells = read_rows(path)
-    place = cells.header.index(name)
-    return [row[place] for row in cells.rows]
+    place = cells.header.index(target)
+    gone = [i for i, row in enumerate(cells.rows) if is_missing(row[place])]
+    if len(gone) == len(cells.rows):
+        raise DataError(f"{path} has no row with a class in column {target!r}.")
+    if not gone:
+        return cells, place
+    words = sorted({cells.rows[i][place] for i in gone})
+    what = " or ".join(repr(word) if word else "empty" for word in words)
+    verbs = "has no class and is" if len(gone) == 1 else "have no class and are"
+    other = "; if that is a class, call it something else" if any(words) else ""
+    warnings.warn(
+        f"{len(gone)} of {len(cells.rows)} rows {verbs} left out: "
+        f"{target!r} is {what}, first in line {cells.lines[gone[0]]}"
+        f"{other}.",
+        stacklevel=3,
+    )
+    kept = sorted(set(range(len(cells.rows))) - set(gone))
+    rows, lines = [cells.rows[i] for i in kept], [cells.lines[i] for i in kept]
+    return dataclasses.replace(cells, rows=rows, lines=lines), place
 
 
 def _text_column(
     name: str,
     words: list[str | None],
-    delimiter: str,
+    decimal: str,
     unknown: collections.Counter[str],
 ) -> Column:
-    found = read_numbers(name, words, delimiter)
+    found = read_numbers(name, words, decimal)
     unknown.update(found.unknown)
     if found.remark:
         warnings.warn(found.remark, stacklevel=3)
@@ -224,4 +242,4 @@ def _numbers(name: str, values: np.ndarray) -> Column:
             f"Column {name!r} contains infinity or a value too large; give numbers "
             f"below {_LARGEST:g}, and leave out what is not known (NaN)."
         )
-    return Column(name, values.astype(np.float32))
+    return Column(name, values)

@@ -3,6 +3,8 @@
 import collections
 from collections.abc import Sequence
 
+from icpe.portable.reading import folded
+
 
 def one_spelling(
     name: str, words: Sequence[str | None]
@@ -16,7 +18,7 @@ def one_spelling(
     counts = collections.Counter(word for word in words if word is not None)
     spellings: dict[str, list[str]] = {}
     for word, _ in counts.most_common():
-        spellings.setdefault(_folded(word), []).append(word)
+        spellings.setdefault(folded(word), []).append(word)
     several = [found for found in spellings.values() if len(found) > 1]
     if not several:
         return list(words), None
@@ -28,7 +30,3 @@ def one_spelling(
         "taken as one value."
     )
     return [None if word is None else place[word] for word in words], sentence
-
-
-def _folded(word: str) -> str:
-    return " ".join(word.split()).casefold()
