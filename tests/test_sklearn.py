@@ -161,9 +161,9 @@ def test_what_cannot_be_reached_is_served_with_a_warning():
 
 
 def test_columns_that_tell_nothing_or_everything_are_warned_of():
-    with pytest.warns(UserWarning, match="Column same with a single value"):
+    with pytest.warns(UserWarning, match="Column 'same' with a single value"):
         ActiveClassifier(budget=1).fit(TABLE.assign(same=1.0), CLASSES)
-    with pytest.warns(UserWarning, match="Column again alone tells the class"):
+    with pytest.warns(UserWarning, match="Column 'again' alone tells the class"):
         ActiveClassifier(budget=1).fit(TABLE.assign(again=CLASSES), CLASSES)
 
 

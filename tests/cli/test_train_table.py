@@ -1,13 +1,14 @@
 """From a table on the command line to a questionnaire with a certificate."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from icpe.artifact import Artifact
 from icpe.cli.main import main
-from icpe.cli.train_table import _one_question_decides
+from icpe.cli.train_table import Args, _guessing, _one_question_decides, _tell
 from icpe.deploy.report import session_report
 from icpe.deploy.report_html import report_page
 from icpe.deploy.session import Session
@@ -132,6 +133,24 @@ def test_a_session_says_that_nothing_was_known(made):
     assert not session.nothing_known and "No answer was known" not in page()
 
 
+def test_names_with_brackets_are_printed_as_they_are(made, capsys):
+    args = Args(Path("d.csv"), "diagnosis", subject="patient [id]")
+    _tell(args, Path("my [old] file.safetensors"), Artifact.load(made[0]), None, None)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "my [old] file.safetensors: 4 questions" in text
+    assert "Each of the rows put aside is about a different patient [id]." in text
+    assert "icpe play 'my [old] file.safetensors' --human" in text
+
+
+def test_a_promise_that_guessing_keeps_is_called_weak(made):
+    artifact = Artifact.load(made[0])
+    rows = artifact.training["rows_by_class"]
+    wrong = 1 - max(rows.values()) / sum(rows.values())
+    assert _guessing(artifact, SimpleNamespace(error_prob=wrong - 0.01)) is None
+    said = str(_guessing(artifact, SimpleNamespace(error_prob=wrong + 0.01)))
+    assert said.startswith("That promise is weak: whoever always names")
+
+
 def test_one_question_that_decides_nearly_all_cases_is_pointed_out(made):
     artifact = Artifact.load(made[0])
     first = artifact.training["first_question"]
@@ -166,7 +185,7 @@ def test_what_is_odd_in_a_table_is_said_and_the_command_asks_what_is_certified(
     assert main(["train-table", "data.csv", "--target", "diagnosis"]) == 0
     shown = capsys.readouterr()
     assert "it is read as Windows-1252" in shown.err
-    assert "Column part alone tells the class of 100 %" in shown.err
+    assert "Column 'part' alone tells the class of 100 %" in shown.err
     assert "--ignore 'part'" in shown.err
     record = json.loads(_shown_json("data.safetensors", capsys))
     certified = record["certificates"][0]["error_prob"]

@@ -192,7 +192,7 @@ def test_thresholds_are_not_measured_on_cases_drawn_from_rows(artifact):
         calibrate(artifact)
 
 
-@pytest.mark.filterwarnings("ignore:Column fever alone tells the class")
+@pytest.mark.filterwarnings("ignore:Column 'fever' alone tells the class")
 def test_without_such_rows_nothing_is_claimed():
     nothing = ActiveClassifier(held_out=0.0, budget=1).fit(*patients(60)).to_artifact()
     for claim in (

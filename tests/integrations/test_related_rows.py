@@ -7,7 +7,7 @@ from icpe import Session, certify
 from icpe.core.errors import InvalidParameterError, UnsupportedError
 from icpe.families.table.law import CaseTable
 from icpe.integrations.tables.fit import fit_table
-from icpe.integrations.tables.reading import columns_of
+from icpe.integrations.tables.reading import Column, columns_of
 from icpe.integrations.tables.related_rows import copies, subject_columns
 from icpe.integrations.tables.rows import split_rows
 from icpe.sklearn import ActiveClassifier
@@ -37,6 +37,19 @@ def test_patients_with_the_same_few_symptoms_are_patients_of_their_own():
     labels = RANDOM.integers(0, 2, 400)
     assert len(np.unique(rows, axis=0)) < 300
     assert not copies(columns_of(rows), labels).any()
+
+
+def test_a_number_of_the_case_tells_copies_from_cases_alike():
+    words = [f"w{i}" for i in np.random.default_rng(1).integers(0, 30, 100)]
+    finding = Column("x", None, (*words, *words[:20]))
+    ticket = Column("ticket", None, tuple(f"T{i % 100}" for i in range(120)))
+    labels = np.tile([0, 1], 60)
+    assert not copies([finding], labels).any()
+    assert copies([finding], labels, [ticket]).tolist() == [False] * 100 + [True] * 20
+    month = Column("month", None, tuple(f"2024-{i % 12 + 1}" for i in range(120)))
+    assert not copies([finding], labels, [month]).any()
+    with pytest.warns(UserWarning, match="20 of 120 rows are copies"):
+        fit_table([finding], labels, ["a", "b"], beside=[ticket])
 
 
 def test_a_table_that_was_pasted_twice_certifies_nothing_that_it_should_not():
@@ -96,7 +109,7 @@ def test_a_column_of_subjects_is_pointed_out():
         columns_of(table, ["a", "b", "c", "patient", "age"]), labels
     )
     assert found == ["patient"]
-    with pytest.warns(UserWarning, match="Column x3 seems to say what a row is about"):
+    with pytest.warns(UserWarning, match="'x3' seems to say what a row is about"):
         fit_table(columns_of(table), labels, ["0", "1"])
 
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import functools as ft
+import shlex
 import sys
 import time
 import warnings
@@ -100,17 +102,18 @@ def run(args: Args) -> int:
 
 def _check_columns(args: Args) -> None:
     """Complains about columns that the table does not have, before anything loads."""
-    from icpe.core.csv_text import read_rows
+    from icpe.core.csv_text import one_line, read_rows
     from icpe.core.errors import UnknownNameError, suggesting
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said when it is read in earnest
-        header = read_rows(args.data).header
-    named = [("--target", args.target), *(("--ignore", it) for it in args.ignore)]
+        header = read_rows(args.data, (args.target,)).header
+    target = one_line(args.target)
+    named = [("--target", target), *(("--ignore", it) for it in args.ignore)]
     if args.subject is not None:
         named.append(("--subject", args.subject))
-    for option, name in named:
-        others = [it for it in header if option == "--target" or it != args.target]
+    for option, name in ((option, one_line(name)) for option, name in named):
+        others = [it for it in header if option == "--target" or it != target]
         if name not in others:
             raise UnknownNameError(
                 suggesting(
@@ -127,6 +130,7 @@ def _made(args: Args):
     import numpy as np
 
     from icpe.cli.terminal import progress_meter
+    from icpe.core.csv_text import one_line
     from icpe.core.errors import DataError
     from icpe.integrations.tables.asked import read_costs
     from icpe.integrations.tables.fit import fit_table
@@ -141,10 +145,15 @@ def _made(args: Args):
     names = [column.name for column in columns]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said above
-        subjects = None if args.subject is None else read_words(args.data, args.subject)
-    left_out = {*args.ignore, args.subject}
-    columns = [column for column in columns if column.name not in left_out]
-    columns, sentences = sort_out(columns)
+        subjects = (
+            None
+            if args.subject is None
+            else read_words(args.data, args.target, args.subject)
+        )
+    left_out = {one_line(name) for name in (*args.ignore, args.subject or "")}
+    every = columns
+    columns, sentences = sort_out([it for it in every if it.name not in left_out])
+    kept = {column.name for column in columns}
     for sentence in (*sentences, *many_words(columns)):
         print(f"icpe: {sentence}", file=sys.stderr)
     if not columns:
@@ -154,7 +163,7 @@ def _made(args: Args):
         )
     with _saying():
         costs, groups = ({}, {}) if args.costs is None else read_costs(args.costs)
-    gone = set(names) - {column.name for column in columns}
+    gone = set(names) - kept
     costs = {name: cost for name, cost in costs.items() if name not in gone}
     groups = {
         name: own
@@ -172,6 +181,7 @@ def _made(args: Args):
             max_queries=args.max_queries,
             held_out=args.held_out,
             subjects=subjects,
+            beside=[column for column in every if column.name not in kept],
             seed=args.seed,
             progress=progress_meter(),
         )
@@ -216,6 +226,8 @@ def _certified(args: Args, artifact, asked: float | None):
 
 
 def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
+    from rich.markup import escape
+
     from icpe.cli.terminal import output, print_json
 
     family, made = artifact.family, artifact.training
@@ -235,36 +247,44 @@ def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
             }
         )
         return
-    console = output()
-    console.print(
-        f"[bold]{out}[/]: {len(family.query_names)} questions about "
+    say = ft.partial(output().print, soft_wrap=True, highlight=False)
+    say(
+        f"[bold]{escape(str(out))}[/]: {len(family.query_names)} questions about "
         f"{len(family.classes)} classes, like {made['rows']} rows; "
-        f"{made['held_out_rows']} rows were put aside.",
-        soft_wrap=True,
-        highlight=False,
+        f"{made['held_out_rows']} rows were put aside."
     )
     if args.subject is not None:
-        console.print(
-            f"Each of the rows put aside is about another {args.subject}.",
-            soft_wrap=True,
-            highlight=False,
-        )
+        each = f"Each of the rows put aside is about a different {args.subject}."
+        say(each, markup=False)
     if certificate is None:
-        console.print(_best_possible(args, artifact), soft_wrap=True, highlight=False)
+        say(_best_possible(args, artifact))
     else:
         from icpe.cli.certify import sentences
 
         for sentence in sentences(certificate):
-            console.print(sentence, soft_wrap=True, highlight=False)
+            say(sentence)
     if choice is not None:
-        console.print(choice.sentence, soft_wrap=True, highlight=False)
+        say(choice.sentence)
     asked = ""
     if certificate is not None and certificate.certified:
         asked = f" --error-prob {certificate.error_prob:g}"
-        if hasty := _one_question_decides(artifact, certificate):
-            console.print(hasty, soft_wrap=True, highlight=False, markup=False)
-    console.print(
-        f"Try it: icpe play {out}{asked} --human", soft_wrap=True, highlight=False
+        for remark in (_guessing, _one_question_decides):
+            if said := remark(artifact, certificate):
+                say(said, markup=False)
+    say(f"Try it: icpe play {shlex.quote(str(out))}{asked} --human", markup=False)
+
+
+def _guessing(artifact, certificate) -> str | None:
+    """A sentence, where whoever always names one class keeps the promise as well."""
+    rows = artifact.training["rows_by_class"]
+    usual = max(rows, key=rows.__getitem__)
+    wrong = 1.0 - rows[usual] / sum(rows.values())
+    if wrong > certificate.error_prob:
+        return None
+    return (
+        f"That promise is weak: whoever always names {usual!r} is wrong for "
+        f"{100 * wrong:.3g} % of the rows. icpe certify --json has the errors of each "
+        "class (by_hypothesis)."
     )
 
 
@@ -281,13 +301,22 @@ def _one_question_decides(artifact, certificate) -> str | None:
 
 
 def _best_possible(args: Args, artifact) -> str:
-    from icpe.evaluate.held_out import attempt_level, best_error_prob
+    from icpe.evaluate.held_out import CANDIDATES, attempt_level, best_error_prob
 
     number = artifact.training["held_out_rows"]
     served = artifact.table.smallest_error_prob()
     what = f"By rows left out one at a time, error probabilities from {served:g} on are"
     if not number:
         return f"{what} served; nothing is certified, since no rows were put aside."
+    if args.error_prob is None:
+        accuracy = max(row.accuracy for row in artifact.table.priced())
+        return (
+            f"{what} served. Nothing is certified: with an accuracy of {accuracy:.3f} "
+            f"on the other rows, {number} rows will probably not show an error "
+            f"probability of {CANDIDATES[-1]:g} or less; add rows or features, put "
+            "more rows aside (--held-out), or name one (--error-prob P) and risk that "
+            "it is not shown."
+        )
     best = best_error_prob(number, attempt_level(args.confidence, 1))
     return (
         f"{what} served. Nothing is certified: {number} rows could show {best:.3f} at "

@@ -64,7 +64,8 @@ def make_feature(column: Column) -> Feature:
     """The cells of a column: quantiles of numbers, or the most common words."""
     if column.numbers is None:
         return _of_words(column)
-    known, unit = column.numbers[~np.isnan(column.numbers)], column.unit
+    numbers, unit = column.numbers.astype(np.float32), column.unit
+    known = numbers[~np.isnan(numbers)]
     distinct = np.unique(known)
     if len(distinct) <= MOST_CELLS:
         edges = (distinct[1:] + distinct[:-1]) / 2
@@ -72,6 +73,9 @@ def make_feature(column: Column) -> Feature:
     shares = np.arange(1, MOST_CELLS) / MOST_CELLS
     edges = np.unique(np.quantile(known, shares).astype(np.float32))
     edges = edges[edges < distinct[-1]]
+    cells = (known[:, None] > edges).sum(axis=1)
+    # A quantile between two values may leave nothing between itself and the lower one.
+    edges = edges[np.unique(cells)[1:] - 1]
     cells = (known[:, None] > edges).sum(axis=1)
     values = [np.median(known[cells == cell]) for cell in range(len(edges) + 1)]
     return Feature(column.name, (), edges, np.array(values, np.float32), unit)

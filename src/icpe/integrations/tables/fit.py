@@ -87,6 +87,7 @@ def fit_table(
     max_queries: int | None = None,
     held_out: float = 0.2,
     subjects: Sequence[object] | np.ndarray | None = None,
+    beside: Sequence[Column] = (),
     seed: int = 0,
     progress: AbstractProgress | None = None,
 ) -> FittedTable:
@@ -102,6 +103,8 @@ def fit_table(
         held_out: share of the rows that nothing is made of, for certificates.
         subjects: what each row is about, such as a patient, where several rows may be
             about one; these are held out together, and count as one.
+        beside: columns that are never asked for, such as dates, which tell copies of
+            rows from cases that are alike.
         seed: of the choice of these rows.
         progress: receives the rows that are played.
 
@@ -111,7 +114,7 @@ def fit_table(
     """
     labels = np.asarray(labels)
     owners = None if subjects is None else _numbered(subjects, len(labels))
-    columns, labels, owners = _without_copies(columns, labels, owners)
+    columns, labels, owners = _without_copies(columns, labels, owners, beside)
     _check_classes(labels, classes)
     if owners is None:
         _warn_of_subjects(subject_columns(columns, labels))
@@ -304,9 +307,10 @@ def _without_copies(
     columns: Sequence[Column],
     labels: Int[np.ndarray, "rows"],
     owners: Int[np.ndarray, "rows"] | None,
+    beside: Sequence[Column],
 ) -> tuple[Sequence[Column], np.ndarray, np.ndarray | None]:
     """Each row once, since a copy might be held out and learned from."""
-    twice = copies(columns, labels)
+    twice = copies(columns, labels) | copies(columns, labels, beside)
     if not twice.any():
         return columns, labels, owners
     warnings.warn(
@@ -322,10 +326,10 @@ def _without_copies(
 def _warn_of_subjects(names: Sequence[str]) -> None:
     for name in names:
         warnings.warn(
-            f"Column {name} seems to say what a row is about: rows with the same value "
-            "are of one class. If so, name it as the subject (--subject, or subjects= "
-            "in Python), so that no row about a subject is held out while another is "
-            "learned from; if it is a finding, leave it as it is.",
+            f"Column {name!r} seems to say what a row is about: rows with the same "
+            "value are of one class. If so, name it as the subject (--subject, or "
+            "subjects= in Python), so that no row about a subject is held out while "
+            "another is learned from; if it is a finding, leave it as it is.",
             stacklevel=4,
         )
 
@@ -348,14 +352,15 @@ def _check_classes(
             )
         if count < 2:
             raise InvalidParameterError(
-                f"{what} target has {count} row of class {name!r}; a class needs at "
-                "least two rows, so add some, or leave the class out."
+                f"{what} target has {'no' if count == 0 else count} row of class "
+                f"{name!r}; a class needs at least two rows, so add some, or leave the "
+                "class out."
             )
 
 
 def _say_constant(names: list[str]) -> None:
     if names:
-        shown = ", ".join(names[:8]) + (" .." if len(names) > 8 else "")
+        shown = ", ".join(map(repr, names[:8])) + (" .." if len(names) > 8 else "")
         what = "Column" if len(names) == 1 else "Columns"
         warnings.warn(
             f"{what} {shown} with a single value will never be asked for.",

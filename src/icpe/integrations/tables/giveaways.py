@@ -51,8 +51,8 @@ def warn_of_giveaways(
             continue
         if 1 - told <= _FEWER_ERRORS * (1 - most):
             warnings.warn(
-                f"Column {feature.name} alone tells the class of {100 * told:.3g} % of "
-                f"the {number} rows where it is known. If it is filled in once the "
+                f"Column {feature.name!r} alone tells the class of {100 * told:.3g} % "
+                f"of the {number} rows where it is known. If it is filled in once the "
                 f"class is known, leave it out (--ignore {feature.name!r}).",
                 stacklevel=4,
             )

@@ -19,20 +19,30 @@ _ALWAYS = 0.95
 
 
 def copies(
-    columns: Sequence[Column], labels: Int[np.ndarray, "rows"]
+    columns: Sequence[Column],
+    labels: Int[np.ndarray, "rows"],
+    beside: Sequence[Column] = (),
 ) -> Bool[np.ndarray, "rows"]:
     """Which rows are copies of an earlier one.
 
     Rows of few words may be alike by chance: such are cases of their own. So how often
     two cases would be alike is computed as if columns were independent, and its square
     root is taken, as if each were there twice.
+
+    Args:
+        columns: findings.
+        labels: the class of each row.
+        beside: columns that are no findings, such as dates and numbers of cases, in
+            which copies are alike as well. Of these only the most telling one counts.
     """
-    codes = np.stack([*map(_codes, columns), labels], axis=1)
+    codes = np.stack([*map(_codes, [*columns, *beside]), labels], axis=1)
     _, first, place = np.unique(codes, axis=0, return_index=True, return_inverse=True)
     is_copy = first[place.reshape(-1)] != np.arange(len(labels))
     distinct = codes[~is_copy]
     alike = [_chance_of_equality(column, distinct[:, -1]) for column in distinct.T[:-1]]
-    if len(distinct) * np.sqrt(np.prod(alike)) > _BY_CHANCE:
+    chance = np.sqrt(np.prod(alike[: len(columns)]))
+    chance *= min(alike[len(columns) :], default=1.0)
+    if len(distinct) * chance > _BY_CHANCE:
         return np.zeros(len(labels), bool)
     return is_copy
 
