@@ -17,6 +17,8 @@ from icpe.families import BinarySearch, CaseTable
 from support.exports import ruled
 from support.service_models import small_bandit
 
+ODD_WORDS = CaseTable(levels=((), ("no", "=now()")))
+
 
 @pytest.fixture(scope="module")
 def session():
@@ -143,9 +145,10 @@ def test_the_table_has_one_row_for_each_answer(session):
     ("family", "told", "column", "shown"),
     [
         (CaseTable(), (37.5, None), "outcome", ["37.5", "not known"]),
+        (ODD_WORDS, (-3, "=now()"), "outcome", ["-3", "'=now()"]),
         (BinarySearch(size=8), ("higher", -1.0), "outcome", ["higher", "lower"]),
     ],
-    ids=["table", "words"],
+    ids=["table", "formula", "words"],
 )
 def test_the_table_has_words_where_people_answer_in_words(family, told, column, shown):
     explorer = ruled(family, "information-gain")
@@ -154,3 +157,9 @@ def test_the_table_has_words_where_people_answer_in_words(family, told, column, 
         session.tell(query, answer)
     rows = list(csv.DictReader(io.StringIO(session.answers_csv())))
     assert [row[column] for row in rows] == shown
+    report = json.loads(json.dumps(session.report(), allow_nan=False))
+    words = [word.removeprefix("'") for word in shown]
+    assert [step["words"] for step in report["steps"][1:]] == words
+    assert report_problems(read_report(report), session._rules) == []
+    page = report_page(report)
+    assert all(f"<td>{word}</td>" in page for word in words) and "e+30" not in page

@@ -83,6 +83,7 @@ def test_an_answer_in_words_may_be_repeated_with_its_token(client, rule):
         (COUGH, "perhaps", "cannot be 'perhaps'"),
         (COUGH, {"cuogh": 1}, "There is no 'cuogh' to be told here"),
         (FEVER, [1, 2], "must be a number"),
+        ("How warm is it? " * 20, 1, "or a name: fever, cough"),
     ],
 )
 def test_what_cannot_be_an_answer_is_refused_in_a_sentence(

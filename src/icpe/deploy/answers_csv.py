@@ -3,6 +3,7 @@
 import csv
 import datetime
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 
 from icpe.deploy.events import Event, Kind, effective
 from icpe.deploy.session_rules import SessionRules
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?")
 
 
 def answers_csv(rules: SessionRules, events: Sequence[Event]) -> str:
@@ -47,7 +50,7 @@ def _columns(rules: SessionRules) -> list[str]:
     if setup.reading is not None:
         unit = setup.reading.units.unit
         return [_safe(f"outcome ({unit})" if unit else "outcome")]
-    if _has_words(rules):
+    if setup.has_words:
         return ["outcome"]
     return [_safe(spec.outcome_name(i)) for i in _shown_entries(rules)]
 
@@ -57,25 +60,13 @@ def _told(rules: SessionRules, body: dict[str, Any]) -> list[Any]:
     if setup.reading is not None:
         return [body["told"]]
     query, outcome = body["query"], np.asarray(body["outcome"], np.float32)
-    if _has_words(rules):
-        answers = setup.family.answers()
-        words = (
-            spec.describe_outcome(outcome, query)
-            if answers is None
-            else answers.words(query, outcome)
-        )
-        return [_safe(words)]
+    if setup.has_words:
+        return [_safe(setup.in_words(query, outcome))]
     half = spec.outcome_size // 2
     return [
         "" if spec.outcome_flags and not outcome[half + i] else str(outcome[i])
         for i in _shown_entries(rules)
     ]
-
-
-def _has_words(rules: SessionRules) -> bool:
-    spec = rules.setup.family.spec
-    named = spec.outcome_labels or spec.query_outcomes
-    return bool(named) or rules.setup.family.answers() is not None
 
 
 def _shown_entries(rules: SessionRules) -> list[int]:
@@ -86,5 +77,6 @@ def _shown_entries(rules: SessionRules) -> list[int]:
 
 
 def _safe(word: str) -> str:
-    """A word that no spreadsheet takes for a formula."""
-    return f"'{word}" if word[:1] in ("=", "+", "-", "@", "\t", "\r") else word
+    """A word that no spreadsheet takes for a formula; numbers stay what they are."""
+    is_formula = word[:1] in ("=", "+", "-", "@", "\t", "\r", "\n")
+    return f"'{word}" if is_formula and not _NUMBER.fullmatch(word) else word

@@ -14,7 +14,8 @@ from icpe.artifact.certificate import digest
 from icpe.core.errors import IcpeError, InvalidParameterError
 from icpe.deploy.events import Draft, Event, Kind, effective
 from icpe.deploy.session_rules import SessionRules
-from icpe.deploy.session_state import Change, State, complete
+from icpe.deploy.session_state import Answer, Change, State, complete
+from icpe.portable.reading import as_array
 
 FORMAT, VERSION = "icpe session report", 1
 _LATER = ("hypotheses", "nothing_known", "units")
@@ -30,8 +31,8 @@ def session_report(
         session: its id.
         rules: of the session.
         events: of the session, first to last.
-        whole: with hypotheses that the user's problem does not have, as in reports
-            that do not have the user's units.
+        whole: with hypotheses that the user's problem does not have, and without
+            answers in words, as in reports that do not have the user's units.
     """
     created = events[0].body
     steps, state = _steps(rules, events, whole)
@@ -135,6 +136,7 @@ def _steps(
                     "name": words.query_name(answer.query),
                     "outcome": answer.outcome.tolist(),
                     "told": answer.told,
+                    **({} if whole else {"words": _words(rules, answer)}),
                     "asked": answer.asked,
                     "asked_at": asked.get(answer.query),
                     "told_at": event.time,
@@ -142,6 +144,13 @@ def _steps(
                 }
             )
     return steps, complete(rules.rebuild(events), live)
+
+
+def _words(rules: SessionRules, answer: Answer) -> str | None:
+    """What was answered, where that was no plain number."""
+    if not rules.setup.has_words:
+        return None
+    return rules.setup.in_words(answer.query, answer.outcome)
 
 
 _FOLLOWING = (Kind.ALARMED, Kind.STOPPED)
@@ -214,7 +223,9 @@ def _rule(rules: SessionRules, state: State, events: Sequence[Event], i: int):
     if event.kind is Kind.ASKED:
         return rules.ask(state, len(state.open_queries) + len(body["queries"]))
     if event.kind is Kind.TOLD:
-        told = body["outcome"] if body.get("told") is None else body["told"]
+        told = body.get("told")
+        if told is None:  # an array is the family's own outcome, not an answer
+            told = as_array(body["outcome"])
         given = (body["query"], told, body["terminated"], body["query_mask"])
         return rules.tell(state, *given)
     if event.kind is Kind.SKIPPED:

@@ -112,6 +112,8 @@ def _steps(report: dict[str, Any]) -> str:
 def _outcome(step: dict[str, Any], unit: str) -> str:
     if step["told"] is not None:
         return f"{step['told']:.10g} {unit}".strip()
+    if step.get("words"):
+        return step["words"]
     shown = [f"{x:g}" for x in step["outcome"][:8]]
     more = len(step["outcome"]) - 8
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

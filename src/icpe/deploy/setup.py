@@ -124,6 +124,20 @@ class Setup:
         """The user's units as JSON-compatible values."""
         return self.reading and dataclasses.asdict(self.reading.units)
 
+    @property
+    def has_words(self) -> bool:
+        """Whether outcomes are words to people, some of them at least."""
+        spec = self.family.spec
+        named = spec.outcome_labels or spec.query_outcomes
+        return bool(named) or self.family.answers() is not None
+
+    def in_words(self, query: int, outcome: Float[np.ndarray, "outcome"]) -> str:
+        """An outcome of a query as people say it."""
+        answers = self.family.answers()
+        if answers is None:
+            return self.family.spec.describe_outcome(outcome, query)
+        return answers.words(query, outcome)
+
     def shown_belief(
         self, posterior: Float[np.ndarray, "hypotheses"] | None
     ) -> Float[np.ndarray, "settings"] | None:

@@ -39,7 +39,7 @@ Seen = Annotated[
     ),
 ]
 Query = Annotated[
-    Annotated[int, Field(ge=0, le=2**31 - 1)] | Annotated[str, Field(max_length=100)],
+    Annotated[int, Field(ge=0, le=2**31 - 1)] | Word,
     Field(description="Number or name of a query."),
 ]
 

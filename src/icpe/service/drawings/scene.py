@@ -157,7 +157,7 @@ class Scene:
     def describe(self, moment: Moment) -> str:
         """The outcome of a moment in words, in the user's unit where there is one."""
         if moment.told is not None:
-            return f"{moment.told:.6g} {self.unit}".strip()
+            return f"{moment.told:.10g} {self.unit}".strip()
         answers = self.family.answers()
         if answers is None or moment.query is None:
             return self.spec.describe_outcome(moment.outcome, moment.query)
