@@ -105,7 +105,8 @@ class AbstractTaskFamily(eqx.Module):
         """log P(outcome | hypothesis, query), where outcomes depend on nothing else.
 
         A family that defines it has an exact belief, and with it the explorers that
-        need one.
+        need one. That belief does not see what a reset reveals; where this tells
+        something about the hypothesis, define `exact_belief` instead.
         """
         return None
 

@@ -25,12 +25,16 @@ def count_by_hypothesis(
     """Adds up answers on the device, a chunk of tasks at a time.
 
     Every hypothesis needs tasks of its own, so there are at least 32 for each, on
-    average, however many queries that makes.
+    average, however many queries that makes; at most four times as many as asked for
+    where each is a call of Python.
     """
     spec = family.spec
     symbols, edges = few.symbols, few.edges
     width = spec.num_queries * (spec.outcome_size if symbols is None else len(symbols))
-    tasks = max(draws // spec.num_queries, 32 * spec.num_hypotheses)
+    least = 32 * spec.num_hypotheses
+    if family.on_host:
+        least = min(least, 4 * draws // spec.num_queries)
+    tasks = max(draws // spec.num_queries, least, 1)
     chunk = int(np.clip(_CHUNK // width, 16, tasks))
     arrays, static = eqx.partition(family, eqx.is_array)
     sums = jax.device_get(
