@@ -11,7 +11,6 @@ import importlib.metadata
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -25,20 +24,25 @@ from icpe.artifact.document import (
     subject_of,
 )
 from icpe.artifact.guard import Guard
+from icpe.artifact.kinds import (
+    AnyNets,
+    arrays_of,
+    check_weights,
+    hash_of,
+    kind_record,
+    networks_record,
+    stored_nets,
+)
 from icpe.artifact.operating_table import OperatingTable
 from icpe.artifact.player import Player
 from icpe.artifact.rebuilding import (
     check_fingerprint,
-    check_sizes,
     family_document,
     rebuilt_family,
-    skeleton,
     stored_data,
 )
 from icpe.artifact.saved_rule import SavedRule
-from icpe.artifact.sealed import Stored
-from icpe.artifact.trees import hash_arrays, restore_tree, save_tree
-from icpe.core.arrays import PyTree
+from icpe.artifact.trees import save_tree
 from icpe.core.errors import OperatingPointError, UnsupportedError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
@@ -75,7 +79,7 @@ class Artifact:
             before that is measured (see `icpe.evaluate.recalibrate`).
     """
 
-    nets: ExplorerNets | PaperNets | SavedRule
+    nets: AnyNets
     family: AbstractTaskFamily
     training: dict[str, Any]
     provenance: dict[str, Any]
@@ -130,7 +134,7 @@ class Artifact:
     @property
     def weights_hash(self) -> str:
         """Hash of the networks or of the rule, by which certificates name them."""
-        return _hash(self.nets)
+        return hash_of(self.nets)
 
     @property
     def table_hash(self) -> str:
@@ -333,7 +337,7 @@ class Artifact:
         if self.guard is not None:
             law = self.guard.law.arrays()
             data |= {f"guard.{name}": array for name, array in law.items()}
-        save_tree(Path(path), _arrays(self.nets), self.document(), data)
+        save_tree(Path(path), arrays_of(self.nets), self.document(), data)
 
     def document(self) -> dict[str, Any]:
         """Everything but the arrays, as JSON-compatible values."""
@@ -358,8 +362,8 @@ class Artifact:
             "family": family_document(self.family),
             "fingerprint": fingerprint(self.family),
             "weights": self.weights_hash,
-            "networks": _networks(self.nets),
-            **_kind_record(self.nets),
+            "networks": networks_record(self.nets),
+            **kind_record(self.nets),
         }
 
     @staticmethod
@@ -380,12 +384,12 @@ class Artifact:
             document = stored.document
             if family is None:
                 family = rebuilt_family(stored, path)
-                nets = _stored_nets(stored, family)
+                nets = stored_nets(stored, family)
                 check_fingerprint(document, family, path)
             else:
                 check_fingerprint(document, family, path)
-                nets = _stored_nets(stored, family)
-            _check_weights(document, nets)
+                nets = stored_nets(stored, family)
+            check_weights(document, nets)
             table = document["operating_table"]
             _check_horizon(table, family)
             guard = document.get("guard")  # the first files do not have it
@@ -416,55 +420,6 @@ def provenance(**facts: Any) -> dict[str, Any]:
         "device": jax.devices()[0].device_kind,
         **facts,
     }
-
-
-def _arrays(nets: ExplorerNets | PaperNets | SavedRule) -> PyTree:
-    """What a file keeps of them; the family gives all that a rule has."""
-    return {} if isinstance(nets, SavedRule) else eqx.filter(nets, eqx.is_array)
-
-
-def _hash(nets: ExplorerNets | PaperNets | SavedRule) -> str:
-    if isinstance(nets, SavedRule):
-        return digest(nets.to_dict())
-    return hash_arrays(_arrays(nets))
-
-
-def _networks(nets: ExplorerNets | PaperNets | SavedRule) -> dict[str, Any]:
-    return {} if isinstance(nets, SavedRule) else dataclasses.asdict(nets.config)
-
-
-def _kind_record(nets: ExplorerNets | PaperNets | SavedRule) -> dict[str, Any]:
-    """The kind of explorer and what it serves."""
-    if isinstance(nets, PaperNets):
-        return {
-            "kind": "paper",
-            "price_range": None,
-            "objective": dataclasses.asdict(nets.objective),
-        }
-    price_range = [nets.prices.low, nets.prices.high]
-    if isinstance(nets, SavedRule):
-        return {"kind": "rule", "price_range": price_range, "rule": nets.to_dict()}
-    return {"kind": "universal", "price_range": price_range}
-
-
-def _stored_nets(
-    stored: Stored, family: AbstractTaskFamily
-) -> ExplorerNets | PaperNets | SavedRule:
-    """The networks of a file, or the rule that it names."""
-    document = stored.document
-    if document.get("kind") == "rule":
-        restore_tree(stored, {})  # nothing that does not belong there
-        return SavedRule.from_dict(document["rule"], family)
-    check_sizes(stored, family.spec)
-    return restore_tree(stored, skeleton(document, family))
-
-
-def _check_weights(
-    document: dict[str, Any], nets: ExplorerNets | PaperNets | SavedRule
-) -> None:
-    found = _hash(nets)
-    if document.get("weights", found) != found:  # the first files do not have it
-        raise ValueError("its networks have changed since they were written")
 
 
 def _check_horizon(table: dict[str, Any] | None, family: AbstractTaskFamily) -> None:
