@@ -9,6 +9,7 @@ from icpe import make_rule, zoo
 from support.diagnosis import diagnosis
 from support.pictures import digit_picture
 from support.running_service import RunningService
+from support.service_models import BANDIT_MODEL, models_folder
 
 pytestmark = pytest.mark.services
 DRAWN = "Object.keys(sessionStorage).some((it) => it.startsWith('icpe-picture'))"
@@ -23,6 +24,7 @@ def service(tmp_path_factory):
     shutil.copy(zoo.path("digits"), models)
     rule = make_rule(diagnosis(), "information-gain", calibration_episodes=512)
     rule.save(models / "diagnosis.safetensors")
+    models_folder(models)
     folder = tmp_path_factory.mktemp("served")
     storage = f"sqlite:///{folder / 'sessions.db'}"
     served = RunningService(storage, models, folder / "log.txt", workers=1)
@@ -95,6 +97,7 @@ def test_a_diagnosis_by_keyboard_alone_goes_on_after_a_kill(tab, service):
         assert tab.query_selector("#trouble:not([hidden])") is None
     assert number >= 2
     assert tab.inner_text("#the-answer") == "influenza"
+    tab.wait_for_function("document.activeElement.id === 'the-answer'")
     assert "the session has ended: influenza" in tab.inner_text("#live")
     tab.keyboard.press("ArrowLeft")
     tab.wait_for_selector("text=Back to now")
@@ -137,6 +140,27 @@ def test_a_narrow_screen_without_scripts(tab, service):
     assert "There are no answers yet." in tab.inner_text(".answers")
     begin(tab, service, "digits")
     assert overflow(tab) <= 0
+
+
+@pytest.mark.parametrize(
+    "tab", [{"viewport": {"width": 360, "height": 740}}], indirect=True
+)
+def test_long_names_stay_within_their_card(tab, service):
+    tab.goto(f"{service.url}/models/{BANDIT_MODEL}")
+    tab.click("text=More settings")
+    names = [f"setting {i} with a rather long name, at 80 °C" for i in range(3)]
+    tab.fill("[name=names]", "\n".join(names))
+    tab.click("button.primary.big")
+    tab.wait_for_url("**/sessions/*")
+    for width in (360, 1080):
+        tab.set_viewport_size({"width": width, "height": 740})
+        assert overflow(tab) <= 0
+        for inside in ("table.arms", ".labels, .numbers", ".belief"):
+            right = tab.locator(inside).evaluate(
+                "it => it.closest('.card').getBoundingClientRect().right"
+                " - it.getBoundingClientRect().right"
+            )
+            assert right >= 0, (inside, width)
 
 
 def overflow(tab):

@@ -31,8 +31,9 @@ def arms(scene: Scene) -> Markup:
     ]
     what = "Outcomes"
     if not scene.spec.outcome_flags:
-        unit = f" ({scene.unit})" if scene.unit else ""
-        what = f"Outcomes: {scene.spec.outcome_name(0)}{unit}"
+        name = scene.spec.outcome_name(0)
+        what += "" if name == "outcome" else f": {name}"
+        what += f" ({scene.unit})" if scene.unit else ""
     head = tag(
         "tr",
         *(tag("th", text, scope="col") for text in ("Choice", what, "Mean", "Number")),

@@ -74,6 +74,14 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   setTimeout(() => say(text));
 });
 
+// Whoever answered by keyboard goes on where the page has changed, and not at its top.
+
+document.addEventListener("htmx:afterSettle", () => {
+  if (document.activeElement !== document.body) return;
+  const next = find("#the-answer") || find("#question");
+  if (next) next.focus({ preventScroll: true });
+});
+
 // A picture of one's own, of which only the patches asked for are sent.
 
 const studio = find("#studio");
