@@ -113,7 +113,7 @@ def test_a_finished_session_names_its_answer(page):
     path, text = start(page, goal="budget", budget="1")
     ended = send(page, path, text, "tell", **{"value-0": "0.4"}).text
     name = page.get(f"/v1{path}").json()["recommendation_name"]
-    assert f'class="big-answer">{name}<' in ended
+    assert f'class="big-answer" tabindex="-1">{name}<' in ended
     assert "the budget of queries was used up" in ended
     assert "promises no accuracy" in ended
     for suffix, kind, found in (
