@@ -8,6 +8,7 @@ from icpe.core.simulate import FirstAnswers, distinct_outcomes, first_answers
 from icpe.core.spec import TaskSpec
 from icpe.families import FeedbackGraph, RandomTests
 from icpe.learn.answers import Answers
+from icpe.learn.survey import _location
 from icpe.learn.tables import cluster, fit_classes
 from icpe.learn.tally import Tally
 from icpe.nets.outcome_tables import FlaggedTable, GaussianTable
@@ -205,3 +206,22 @@ def test_whatever_a_forbidden_query_answers_does_not_count():
     assert found.symbols is not None
     assert sorted(found.symbols[:, 0].tolist()) == [0.5, 1.0, 1.5, 2.0]
     np.testing.assert_allclose(found.center[:, 0], [1.5, 0.5])
+
+
+def test_where_numbers_lie_is_that_of_allowed_answers():
+    random = np.random.default_rng(6)
+    own = 1e5 + 3.0 * random.standard_normal((3000, 1, 1))
+    outcomes = own + random.standard_normal((3000, 2, 2))
+    allowed = np.ones((3000, 2), bool)
+    allowed[:, 1] = random.random(3000) < 0.5
+    outcomes[:, :, 1][~allowed[:, 1]] = 1e9
+    found = _location(answers(outcomes, allowed=allowed))
+    # Standard errors are below 0.06; five of them, and single precision.
+    assert found["outcome_shift"][0] == pytest.approx(1e5, abs=0.35)
+    assert found["outcome_scale"][0] == pytest.approx(np.sqrt(10), abs=0.35)
+    assert found["task_spread"][0] == pytest.approx(np.sqrt(0.65), abs=0.1)
+
+
+def test_a_constant_has_a_scale_to_divide_by():
+    found = _location(answers(np.full((500, 2, 3), 0.1)))
+    assert found["outcome_scale"] == (1.0,) and found["task_spread"] == (0.0,)

@@ -1,6 +1,7 @@
 """Simulated answers, ready to be counted."""
 
 import dataclasses
+import functools as ft
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -142,14 +143,15 @@ def _where_allowed(outcomes, allowed) -> Float[np.ndarray, "tasks repeats querie
 
 def _center(spec: TaskSpec, outcomes, allowed) -> Float[np.ndarray, "queries outcome"]:
     """The mean of every number of each query; of flagged ones, whatever the query."""
-    weight = np.broadcast_to(allowed[:, None, :, None], outcomes.shape).astype(float)
-    axes = (0, 1)
-    if spec.outcome_flags:
-        flags = np.split(outcomes, 2, axis=-1)[1]
-        weight = weight * np.concatenate([flags, np.zeros_like(flags)], axis=-1)
-        axes = (0, 1, 2)
-    total = (weight * outcomes).sum(axis=axes)
-    mean = total / np.maximum(weight.sum(axis=axes), 1.0)
+    add = ft.partial(np.einsum, dtype=float)
+    if not spec.outcome_flags:
+        made = outcomes.shape[1] * allowed.sum(axis=0, dtype=float)
+        total = add("tq,trqo->qo", allowed, outcomes)
+        return (total / np.maximum(made, 1.0)[:, None]).astype(np.float32)
+    values, flags = np.split(outcomes, 2, axis=-1)
+    total = add("tq,trqe,trqe->e", allowed, flags, values)
+    mean = total / np.maximum(add("tq,trqe->e", allowed, flags), 1.0)
+    mean = np.concatenate([mean, np.zeros_like(mean)])
     return np.broadcast_to(mean, outcomes.shape[2:]).astype(np.float32)
 
 

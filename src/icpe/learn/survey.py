@@ -217,21 +217,15 @@ def _location(few: Answers) -> dict[str, tuple[float, ...]]:
 
     A constant has the spread 1, to divide by.
     """
-    outcomes = few.outcomes.astype(float)
-    shape = (*outcomes.shape[:3], 1)
-    weight = np.broadcast_to(few.allowed[:, None, :, None], shape).astype(float)
-
-    def mean(values, axes):
-        total = (weight * values).sum(axis=axes, keepdims=True)
-        return total / np.maximum(weight.sum(axis=axes, keepdims=True), 1.0)
-
-    everything = (0, 1, 2)
-    shift, own = mean(outcomes, everything), mean(outcomes, (1, 2))
-    scale, within = (
-        np.sqrt(mean(np.square(outcomes - around), everything)).ravel()
-        for around in (shift, own)
-    )
-    shift = shift.ravel()
+    made = few.outcomes.shape[1] * few.allowed.sum(axis=1, dtype=float)
+    add = ft.partial(np.einsum, dtype=float)
+    shift = add("tq,trqo->o", few.allowed, few.outcomes) / made.sum()
+    around = few.outcomes - shift.astype(np.float32)
+    squares = "tq,trqo,trqo->o"
+    scale = np.sqrt(add(squares, few.allowed, around, around) / made.sum())
+    own = add("tq,trqo->to", few.allowed, around) / np.maximum(made, 1.0)[:, None]
+    around -= own[:, None, None].astype(np.float32)
+    within = np.sqrt(add(squares, few.allowed, around, around) / made.sum())
     varies = scale > _ROUNDING * np.abs(shift)
     return {
         "outcome_shift": tuple(shift.tolist()),
