@@ -39,8 +39,8 @@ CAUTIONS = (4.0, 1.0, 0.25, 0.1, 0.0)
 SHARES = (1.0, 0.5, 0.0)
 """Of what the query net has learned; with the last, it is the rule."""
 _NUM_PRICES = 8
-_MOST_READ = 2048
-"""Episodes whose every position is read at once."""
+_MOST_READ, _MOST_BELIEFS = 2048, 2**25
+"""Episodes whose every position is read at once, and numbers in their beliefs."""
 _MOST_PLAYED = 2048
 _LEAST_COST = 0.5
 """Queries below which shares of a cost tell nothing."""
@@ -68,7 +68,8 @@ def settle(
     read_key, play_key = jr.split(jr.fold_in(jr.key(seed), _STREAM))
     correction = 0.0
     if not isinstance(tables, ExactPredictions):
-        read = min(episodes, _MOST_READ)
+        each = (family.spec.horizon + 1) * family.spec.num_hypotheses
+        read = min(episodes, _MOST_READ, max(64, _MOST_BELIEFS // each))
         losses = _log_losses(nets, family, jnp.asarray(prices), read, read_key)
         correction = CORRECTIONS[int(np.argmin(losses))]
     tables = tables.with_correction(correction)
