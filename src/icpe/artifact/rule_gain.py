@@ -49,9 +49,7 @@ class RuleGain:
             f"{self.rule_decision_ms:.2g} ms"
         )
         if self.saving is None or self.saving_interval is None:
-            if self.mean_cost is None:
-                return f"{at} it does not arrive; {of_rule}, does: {times}."
-            return f"{at} {of_rule}, does not arrive: {times}."
+            return f"{self._who_gets_there(of_rule)}; {times}."
         low, high = (100 * end for end in self.saving_interval)
         word = "saves" if self.saving >= 0 else "costs"
         if word == "costs":
@@ -62,6 +60,21 @@ class RuleGain:
             f"{self.rule_mean_cost:.2f}: training {word} "
             f"{100 * abs(self.saving):.1f} %{more} ({low:.1f} to {high:.1f}); {times}."
         )
+
+    def _who_gets_there(self, of_rule: str) -> str:
+        """Which of both reaches the accuracy, where not both do."""
+        accuracy = f"accuracy {self.accuracy:g}"
+        if self.mean_cost is not None:
+            return (
+                f"It reaches {accuracy} with {self.mean_cost:.2f} {self.unit}; "
+                f"{of_rule}, does not reach it"
+            )
+        if self.rule_mean_cost is not None:
+            return (
+                f"It does not reach {accuracy}; {of_rule}, reaches it with "
+                f"{self.rule_mean_cost:.2f} {self.unit}"
+            )
+        return f"Neither it nor {of_rule}, reaches {accuracy}"
 
     @property
     def is_clear_loss(self) -> bool:
