@@ -28,7 +28,20 @@ def test_a_number_is_told_from_its_unit(text, found):
 
 @pytest.mark.parametrize(
     "text",
-    ["12", "K0001", "E07", "> 90 °C", "50-60", "12:30", "SR-817", "bar", "", "?"],
+    [
+        "12",
+        "1E3",
+        "2,5e2",
+        "K0001",
+        "E07",
+        "> 90 °C",
+        "50-60",
+        "12:30",
+        "SR-817",
+        "bar",
+        "",
+        "?",
+    ],
 )
 def test_codes_ranges_and_bare_numbers_have_none(text):
     assert split_unit(text) is None
@@ -56,7 +69,7 @@ def test_a_unit_is_taken_off_what_was_typed(text, unit, bare):
     ("text", "number"),
     [
         *(("8.8", 8.8), ("8,8", 8.8), ("0,125", 0.125), ("1.234,5", 1234.5)),
-        *(("−4", -4.0), ("1 234,5", 1234.5), ("12\u00a0345", 12345.0)),
+        *(("−4", -4.0), ("–4", -4.0), ("1 234,5", 1234.5), ("12\u00a0345", 12345.0)),
     ],
 )
 def test_decimal_commas_and_points_are_taken(text, number):

@@ -12,7 +12,19 @@ from icpe.core.errors import InvalidOutcomeError
 from icpe.families.table.columns import TableAnswers
 
 TYPED = [
-    *("5", " 5 ", "5.4", "5,4", "1.234,5", "1 234,5", "1,234.5", "−3", "1e3", "5 kg"),
+    *(
+        "5",
+        " 5 ",
+        "5.4",
+        "5,4",
+        "1.234,5",
+        "1 234,5",
+        "1,234.5",
+        "−3",
+        "–3",
+        "1e3",
+        "5 kg",
+    ),
     *("5KG", "<0.5", "> 5 kg", "≥5", "4+", "", "   ", "NA", "?", "-", "none", "#N/A"),
     *("kg", "0x10", "1,234", "warm", "5 g", "inf", "1__0", "< x"),
 ]

@@ -30,7 +30,7 @@ def as_number(text: str, decimal: str = ".") -> float:
     Raises:
         ValueError: it is none.
     """
-    plain = _NEGATIVE.sub(r"-\1", plain_digits(text))
+    plain = _plain(text)
     comma, thousands = DECIMAL_COMMA.fullmatch(plain), THOUSANDS.fullmatch(plain)
     if comma and thousands:
         comma = "," in decimal
@@ -87,17 +87,23 @@ def decimal_mark(texts: Iterable[str], delimiter: str) -> str:
 
 def may_be_two(text: str) -> bool:
     """Whether a number can be read in two ways: 1,234 and 1.234 can."""
-    plain = _NEGATIVE.sub(r"-\1", plain_digits(text))
+    plain = _plain(text)
     if _POINTS.fullmatch(plain):
         return plain.count(".") == 1
     return bool(THOUSANDS.fullmatch(plain) and DECIMAL_COMMA.fullmatch(plain))
+
+
+def _plain(text: str) -> str:
+    """With a plain minus sign, also in the place of parentheses."""
+    plain = plain_digits(text)
+    return _NEGATIVE.sub(r"-\1", plain) if plain.startswith("(") else plain
 
 
 def _mark(text: str) -> str:
     """What a number shows to stand before decimals; empty if it shows nothing."""
     if may_be_two(text):
         return ""
-    plain = _NEGATIVE.sub(r"-\1", plain_digits(text))
+    plain = _plain(text)
     if DECIMAL_COMMA.fullmatch(plain) or _POINTS.fullmatch(plain):
         return ","
     has_mark = "." in plain and _PLAIN.fullmatch(plain)

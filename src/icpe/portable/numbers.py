@@ -9,6 +9,7 @@ _BEFORE = re.compile(rf"([$€£¥%]|(?:EUR|USD|GBP|CHF|JPY)(?=\s))\s*({_NUMBER}
 _LETTERS_ALIKE = 2
 """Units up to that length must be typed with their capitals: mW is not MW."""
 _GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:[ \u00a0\u2009\u202f'’]\d{3})+(?!\d)")
+_DASH = re.compile(r"^\N{EN DASH}(?=[.,]?\d)")
 _LIMIT = re.compile(rf"([<>≤≥]=?)\s*({_NUMBER}.*)")
 _OR_MORE = re.compile(rf"({_NUMBER})\s*\+")
 _NEAR = 1e-6
@@ -18,13 +19,17 @@ _NEAR = 1e-6
 def plain_digits(text: str) -> str:
     """A text with a plain minus sign, and with nothing between thousands: 1 234 is
     1234."""
-    text = text.strip().replace("\N{MINUS SIGN}", "-")
+    if text.isascii() and " " not in text and "'" not in text:
+        return text  # most of them, at once
+    text = _DASH.sub("-", text.strip().replace("\N{MINUS SIGN}", "-"))
     return _GROUPED.sub(lambda it: re.sub(r"\D", "", it[0]), text)
 
 
 def split_unit(text: str) -> tuple[str, str] | None:
     """A number as it is written, and its unit; None unless it has one."""
     text = plain_digits(text)
+    if re.fullmatch(_NUMBER, text):  # 1E3 is no unit behind a number
+        return None
     if found := _BEHIND.fullmatch(text):
         return found[1], found[2].strip()
     if found := _BEFORE.fullmatch(text):

@@ -80,7 +80,7 @@ const isMissing = (value) => value === null || NOTHING.includes(String(value).tr
 
 /** A text with a plain minus sign, and with nothing between thousands. */
 function plainDigits(text) {
-  return text.trim().replaceAll("\u2212", "-").replace(
+  return text.trim().replaceAll("\u2212", "-").replace(/^\u2013(?=[.,]?\d)/, "-").replace(
     /(?<![\d.,])[1-9]\d{0,2}(?:[ \u00a0\u2009\u202f'’]\d{3})+(?!\d)/g, (it) => it.replace(/\D/g, ""));
 }
 

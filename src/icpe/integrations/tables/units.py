@@ -82,8 +82,10 @@ def read_numbers(name: str, words: Sequence[str | None], decimal: str = ".") -> 
 
 def _usual_unit(words: Sequence[str]) -> str:
     """The most common unit, empty if there is none."""
-    found = (split_unit(word) for word in words)
-    units = collections.Counter(it[1] for it in found if it is not None)
+    units: collections.Counter[str] = collections.Counter()
+    for word, count in collections.Counter(words).items():
+        if (found := split_unit(word)) is not None:
+            units[found[1]] += count
     return units.most_common(1)[0][0] if units else ""
 
 
