@@ -312,6 +312,25 @@ def test_features_of_a_table_are_chosen_or_typed(browser, tmp_path):
     assert "38.2" in opened.page.inner_text("#history")
 
 
+def test_a_page_says_that_nothing_was_known(browser, tmp_path):
+    artifact = ruled(CaseTable(), "information-gain")
+    export_html(artifact, tmp_path / "table.html")
+    opened = Opened(browser, tmp_path / "table.html")
+    opened.page.select_option("#goal", label="after exactly 1 query")
+    opened.start()
+    session = Session(artifact, budget=1)
+    query = session.ask()
+    assert query is not None
+    session.tell(query, "  ")
+    if query == 0:
+        opened.page.fill("#outcome-0", "  ")
+    opened.page.click("#answers button")
+    opened.wait(1)
+    agree(session, opened)
+    assert session.nothing_known
+    assert "No answer was known: this is a guess" in opened.page.inner_text("#note")
+
+
 def test_a_damaged_page_says_what_a_damaged_model_says(browser, search_page, tmp_path):
     text = search_page.read_text()
     before, rest = text.split('id="model">')
