@@ -2,12 +2,16 @@
 
 import dataclasses
 import errno
+import io
 import os
 
 import jax
 import pytest
+from rich.console import Console
 
 from icpe.artifact import Artifact
+from icpe.artifact.certificate import Group
+from icpe.cli.certify import _groups
 from support.certificates import unearned_certificate
 from support.toy_artifacts import guesser
 
@@ -70,6 +74,15 @@ def test_commands_say_with_which_confidence_it_is_certified(
     monkeypatch.setattr("builtins.input", lambda prompt="": "hit")
     asked = " ".join(icpe(f"play {file} --error-prob 0.7 --human").out.split())
     assert f"questions you: binary-search(size=2) {served} Keep" in asked
+
+
+def test_names_with_brackets_are_printed_as_they_are():
+    names = ("[/b]", "[cold]")
+    wrong = tuple(Group(name, 10, 5, 2.0) for name in names)
+    certificate = dataclasses.replace(unearned_certificate(), by_hypothesis=wrong)
+    printed = io.StringIO()
+    Console(file=printed).print(_groups(certificate))
+    assert all(name in printed.getvalue() for name in names)
 
 
 def test_a_weak_certificate_is_kept_but_serves_nothing(icpe, file):

@@ -383,6 +383,7 @@ def _ladder(certificate):
 
 def _groups(certificate):
     """Accuracy by difficulty, and the hypotheses with the lowest accuracy."""
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None)
@@ -403,7 +404,7 @@ def _groups(certificate):
         table.add_row(f"[dim]{title}[/]")
         for group in groups:
             table.add_row(
-                f"  {group.name}",
+                f"  {escape(group.name)}",
                 str(group.episodes),
                 f"{group.accuracy:.4f}",
                 f"{group.mean_queries:.2f}",

@@ -182,7 +182,7 @@ def _play_with_person(args: Args, family, request, player, guard) -> None:
     view = EpisodeView(console, family, show_query=False)
     person = Person(family, read=input, write=ft.partial(console.print, markup=False))
     console.print(
-        f"[bold]{args.explorer}[/] questions you: {describe(family)}"
+        f"[bold]{escape(args.explorer)}[/] questions you: {escape(describe(family))}"
         f"{_served(request, player)}\n"
         f"{escape(invitation(family, family_name(family)))}; type quit to leave."
     )
