@@ -22,7 +22,7 @@ _TITLES = {
     409: "Not now",
     422: "That does not fit",
     429: "Too many requests",
-    503: "The storage cannot be used now",
+    503: "Not available now",
 }
 
 
