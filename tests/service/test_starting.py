@@ -48,8 +48,9 @@ def test_a_service_that_nobody_can_use_yet_says_what_is_missing(tmp_path):
 
 
 def test_a_password_is_not_shown(tmp_path):
-    said = greeting(tmp_path, storage="postgresql://ann:secret@db/icpe", open=True)
+    said = greeting(tmp_path, storage="postgresql://ann:secret@db/icpe")
     assert said[1] == "Sessions are kept in postgresql://ann:***@db/icpe."
+    assert said[-1].startswith("Nobody can use it yet") and "secret" not in said[-1]
 
 
 def test_a_port_in_use_is_refused_before_anything_is_made(tmp_path, monkeypatch):

@@ -108,7 +108,7 @@ def _greeting(args: Args, settings, port: int, is_new: bool, has_tokens: bool):
     if not args.open and not has_tokens:
         yield (
             "Nobody can use it yet: make a token with icpe token create --storage "
-            f"{settings.storage}, or serve this machine alone with --open."
+            f"{_shown(settings.storage)}, or serve this machine alone with --open."
         )
 
 
@@ -119,7 +119,13 @@ def _place(storage: str) -> str:
     url = make_url(storage)
     if url.drivername == "sqlite" and url.database:
         return str(Path(url.database).absolute())
-    return url.render_as_string(hide_password=True)
+    return _shown(storage)
+
+
+def _shown(storage: str) -> str:
+    from sqlalchemy import make_url
+
+    return make_url(storage).render_as_string(hide_password=True)
 
 
 def _is_new(storage: str) -> bool:
