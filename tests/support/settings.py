@@ -14,19 +14,22 @@ from support.exports import ruled
 
 @ft.cache
 def guarded_settings() -> Artifact:
-    """Up to four settings, whose outcomes lie about 4 around the first one."""
+    """Up to four settings; of three, outcomes lie about 4 around the first one."""
     family = BestOfK(most_settings=4, horizon=8)
-    size = family.spec.num_queries
-    shape = (size, size, 3)
+    contexts = np.array([[0, 2, 0], [0, 3, 0], [0, 4, 0]], np.float32)
+    shape = (len(contexts), 2, 3)
+    between = np.full(shape, 4.0, np.float32)
+    between[[0, 2]] *= 100.0
     chance = np.zeros((*shape, 2), np.float32)
     chance[..., 0, :] = 0.01, 0.99
     chance[..., 1:, :] = 1.0, 0.0
     law = NumberLaw(
         mean=np.zeros(shape, np.float32),
-        between=np.full(shape, 4.0, np.float32),
+        between=between,
         within=np.full(shape, 2.25, np.float32),
         words=np.zeros((1, 3), np.float32),
         chance=chance,
+        contexts=contexts,
     )
     guard = Guard(law, Limits(12.0, 20.0), {})
     return dataclasses.replace(ruled(family, "top-two"), guard=guard)
