@@ -119,7 +119,7 @@ def service_table(record: dict, _: dict) -> str:
 
 
 def first_explorer_table(record: dict, _: dict) -> str:
-    """CPU seconds of every step, with an empty cache and with a full one."""
+    """A section on CPU seconds of every step, with an empty cache and a full one."""
     families = record["families"]
     names = [f"{name}, {cache}" for name in families for cache in ("empty", "warm")]
     rows = [("step", *names), ("---",) + ("---:",) * len(names)]
@@ -132,7 +132,11 @@ def first_explorer_table(record: dict, _: dict) -> str:
     rows.append(("**in all**", *(f"**{it['cpu_seconds']:.0f}**" for it in columns)))
     commands = ", ".join(f"`{each['command']}`" for each in families.values())
     return (
-        f"{_table(rows)}\n\nCPU seconds of {commands} on {_cores(record)} (jax "
+        "## From a command to a file\n\n`python benchmarks/first_explorer.py "
+        "docs/data/first-explorer.json` trains small families from nothing to the "
+        "file, first with an empty cache of compiled programs and then again, and "
+        f"books the CPU time of every step:\n\n{_table(rows)}\n\nCPU seconds of "
+        f"{commands} on {_cores(record)} (jax "
         f"{record['jax']}); the cache of compiled programs is empty or warm."
     )
 
