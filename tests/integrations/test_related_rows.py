@@ -9,7 +9,7 @@ from icpe.families.table.law import CaseTable
 from icpe.integrations.tables.fit import fit_table
 from icpe.integrations.tables.reading import Column, columns_of
 from icpe.integrations.tables.related_rows import copies, subject_columns
-from icpe.integrations.tables.rows import split_rows
+from icpe.integrations.tables.rows import prototypes, split_rows
 from icpe.sklearn import ActiveClassifier
 from support.small_tables import patients
 
@@ -84,6 +84,20 @@ def test_rows_about_one_subject_are_held_out_together_and_count_once():
     assert not set(patient[split.held_out]) & set(patient[split.fit])
     assert len(set(patient[split.held_out])) == len(split.held_out) == 10
     assert len(split.fit) == 150
+
+
+def test_of_every_class_a_subject_is_left_and_some_are_judged():
+    subjects = np.repeat(np.arange(8), 4)
+    labels = (subjects > 0).astype(int)
+    cells = RANDOM.integers(1, 5, (len(labels), 3))
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        found = prototypes(cells, labels, 2, 3, random, subjects)
+        rows = found.rows[found.rows >= 0]
+        assert len(found.judged) == 2 and set(labels[rows]) == {0, 1}
+        assert not set(subjects[found.judged]) & set(subjects[rows])
+    with pytest.raises(InvalidParameterError, match="the only one of some class"):
+        prototypes(cells, subjects, 8, 3, RANDOM, subjects)
 
 
 def test_subjects_are_not_recognized_by_their_other_rows():

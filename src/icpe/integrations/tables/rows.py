@@ -102,8 +102,7 @@ def prototypes(
         judged = random.permutation(everything)[: min(_MOST_LEFT_OUT, len(labels) // 4)]
         source = np.setdiff1d(everything, judged)
     if subjects is not None:
-        single = random.permutation(one_of_each(subjects, random))
-        judged = single[: min(_MOST_LEFT_OUT, max(1, len(single) // 4))]
+        judged = _one_each_to_judge(labels, subjects, random)
         source = np.flatnonzero(~np.isin(subjects, subjects[judged]))
     chosen, sizes = [], []
     for label in range(num_classes):
@@ -125,6 +124,35 @@ def prototypes(
     place[flat[flat >= 0]] = np.flatnonzero(flat >= 0)
     judged = np.sort(judged)
     return Prototypes(table, weight, judged, place[judged])
+
+
+def _one_each_to_judge(
+    labels: Int[np.ndarray, "rows"],
+    subjects: Int[np.ndarray, "rows"],
+    random: np.random.Generator,
+) -> Int[np.ndarray, "judged"]:
+    """A row each of a quarter of the subjects; of every class some subject is left.
+
+    Raises:
+        InvalidParameterError: there is no subject that could be spared.
+    """
+    single = random.permutation(one_of_each(subjects, random))
+    has = np.zeros((subjects.max() + 1, labels.max() + 1), int)
+    has[subjects, labels] = 1
+    left, chosen = has.sum(axis=0), []
+    for row in single:
+        own = has[subjects[row]]
+        if np.all(left[own > 0] > 1):
+            left = left - own
+            chosen.append(row)
+        if len(chosen) >= min(_MOST_LEFT_OUT, max(1, len(single) // 4)):
+            break
+    if not chosen:
+        raise InvalidParameterError(
+            "Every subject is the only one of some class, so nothing can be measured "
+            "without it; give several subjects of each class."
+        )
+    return np.array(chosen)
 
 
 def _rows_each(counts: Int[np.ndarray, "classes"], largest: int) -> int:
