@@ -36,8 +36,10 @@ def build_family(
     check_family(name, settings, source)
     if source is not None and source.is_given:
         from icpe.cli.own_data import family_from
+        from icpe.cli.terminal import warnings_said
 
-        return family_from(source, settings)
+        with warnings_said():
+            return family_from(source, settings)
     if names_file(name):
         name = known_name(name)
         check_family(name, settings)

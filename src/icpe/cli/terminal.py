@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 import sys
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,17 @@ class ResultConsole(Console):
 def output() -> Console:
     """Where results go: standard output as it is now."""
     return ResultConsole(file=sys.stdout, highlight=False, soft_wrap=False)
+
+
+@contextlib.contextmanager
+def warnings_said():
+    """Says what is warned of, a line each, unless it ends with an error."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        yield
+    for warning in said:
+        if issubclass(warning.category, UserWarning):
+            print(f"icpe: {warning.message}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -1,6 +1,5 @@
 """`icpe train-table`: from a table of cases to a questionnaire with a certificate."""
 
-import contextlib
 import dataclasses
 import functools as ft
 import shlex
@@ -129,7 +128,7 @@ def _made(args: Args):
     """The explorer, with what was measured on rows that are not held out."""
     import numpy as np
 
-    from icpe.cli.terminal import progress_meter
+    from icpe.cli.terminal import progress_meter, warnings_said
     from icpe.core.csv_text import one_line
     from icpe.core.errors import DataError
     from icpe.integrations.tables.asked import read_costs
@@ -140,7 +139,7 @@ def _made(args: Args):
     from icpe.integrations.tables.reading import read_csv, read_words
 
     began = time.perf_counter()
-    with _saying():
+    with warnings_said():
         columns, words = read_csv(args.data, args.target)
     names = [column.name for column in columns]
     with warnings.catch_warnings():
@@ -161,7 +160,7 @@ def _made(args: Args):
             f"{args.data} has no column beside {args.target} that a question could be "
             "made of; add a feature."
         )
-    with _saying():
+    with warnings_said():
         costs, groups = ({}, {}) if args.costs is None else read_costs(args.costs)
     gone = set(names) - kept
     costs = {name: cost for name, cost in costs.items() if name not in gone}
@@ -171,7 +170,7 @@ def _made(args: Args):
         if (own := [it for it in members if it not in gone])
     }
     classes, labels = np.unique(words, return_inverse=True)
-    with _saying():
+    with warnings_said():
         fitted = fit_table(
             columns,
             labels,
@@ -188,17 +187,6 @@ def _made(args: Args):
     table = operating_table(fitted)
     seconds = time.perf_counter() - began
     return make_artifact(fitted, table, seed=args.seed, seconds=seconds)
-
-
-@contextlib.contextmanager
-def _saying():
-    """Says what is warned of, a line each, unless it ends with an error."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        yield
-    for warning in said:
-        if issubclass(warning.category, UserWarning):
-            print(f"icpe: {warning.message}", file=sys.stderr)
 
 
 def _choice(args: Args, artifact):
