@@ -107,7 +107,7 @@ def test_a_person_who_contradicts_himself_is_told_so(icpe, person):
 
 def test_a_person_answers_for_a_case_and_sees_what_is_sought(icpe, person, tmp_path):
     table = tmp_path / "tests.csv"
-    rows = ["hypothesis,query,outcome,probability"]
+    rows = ["My tests", "hypothesis,query,outcome,probability"]
     for name, share in {"flu": 0.9, "[cold]": 0.2, "hay fever": 0.1}.items():
         rows += [f"{name},fever,yes,{share}", f"{name},fever,no,{round(1 - share, 3)}"]
     table.write_text("\n".join(rows))
@@ -118,6 +118,7 @@ def test_a_person_answers_for_a_case_and_sees_what_is_sought(icpe, person, tmp_p
     shown = " ".join(called.out.split())
     assert "Answer for one case; what is sought is one of flu, [cold], hay" in shown
     assert "in mind" not in shown
+    assert called.err.startswith(f"icpe: {table}: the header is line 2; what stands")
 
 
 def test_a_person_can_give_rewards(icpe, person):
