@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from icpe.core.spec import TaskSpec
 from icpe.families import NoisyBinarySearch, RandomTests
 from icpe.learn import recipe as module
 from icpe.learn.config import TrainConfig
@@ -125,6 +126,21 @@ def test_an_error_probability_out_of_reach_is_said_to_be(
     sentence = outlook(FAMILY, TrainConfig(error_prob=error_prob))
     words = f"An error probability of {error_prob} may be out of reach"
     assert (words in sentence) is is_refused
+
+
+class Mastermind(TwoDoors):
+    """So many queries and hypotheses that no table holds all pairs."""
+
+    @property
+    def spec(self):
+        return TaskSpec(1296, 1296, outcome_size=1, horizon=10)
+
+
+def test_where_a_family_is_too_large_to_count_training_says_so(piloted):
+    piloted(None)
+    sentence = outlook(Mastermind(0.8, 6), TrainConfig())
+    assert sentence.startswith("With 1296 hypotheses and 1296 queries there are too")
+    assert "training starts from nothing" in sentence
 
 
 def test_where_nothing_was_found_out_nothing_is_said(piloted):

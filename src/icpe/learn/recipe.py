@@ -14,7 +14,7 @@ from icpe.core.spec import TaskSpec
 from icpe.learn.config import TrainConfig
 from icpe.learn.pilot import LONGEST_PILOT
 from icpe.learn.shape import trust_of
-from icpe.learn.survey import Survey, machine_here, survey
+from icpe.learn.survey import Survey, can_be_counted, machine_here, survey
 
 Machine = Literal["cpu", "gpu"]
 
@@ -83,10 +83,11 @@ def outlook(family: AbstractTaskFamily, config: TrainConfig) -> str:
     The rule is greedy, with counted tables. Training seldom falls short of it, and goes
     far beyond it where hypotheses do not settle what queries tell.
     """
-    found = survey(family, machine_here())
+    machine = machine_here()
+    found = survey(family, machine)
     pilot = found.pilot
     if pilot is None:
-        return ""
+        return _without_tables(family.spec, found, machine)
     best = max(pilot.at_horizon, *pilot.accuracy)
     hope = "get more" if best < _ALL else "need fewer queries"
     sentence = (
@@ -105,6 +106,20 @@ def outlook(family: AbstractTaskFamily, config: TrainConfig) -> str:
             "machine; icpe rule makes an explorer of it without training."
         )
     return sentence
+
+
+def _without_tables(spec: TaskSpec, found: Survey, machine: str) -> str:
+    """Why nothing is known before training starts, where that is for its size."""
+    if can_be_counted(spec, found, machine):
+        return ""
+    pairs = f"{spec.num_hypotheses} hypotheses and {spec.num_queries} queries"
+    hope = "; a GPU can count more" if machine == "cpu" else ""
+    return (
+        f"With {pairs} there are too many pairs to count what each hypothesis predicts "
+        f"of each query, so training starts from nothing and may need very long{hope}."
+        " With fewer queries or hypotheses, or with a log_likelihood and icpe rule, "
+        "less is to be learned."
+    )
 
 
 def _asks_all(spec: TaskSpec) -> bool:

@@ -19,6 +19,7 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
 from icpe.core.host import explained
 from icpe.core.simulate import first_answers
+from icpe.core.spec import TaskSpec
 from icpe.learn.answers import NUM_RANGES, Answers
 from icpe.learn.counting import count_by_hypothesis
 from icpe.learn.given import given_belief, given_posterior, given_tables
@@ -92,6 +93,11 @@ class Survey(eqx.Module):
     trust: float = eqx.field(static=True)
     pilot: Pilot | None = eqx.field(static=True)
     given: AbstractPredictions | None = None
+
+
+def can_be_counted(spec: TaskSpec, found: Survey, machine: str) -> bool:
+    """Whether every hypothesis and query fit into tables on this kind of machine."""
+    return _fits(spec, found.num_symbols, SIZES[machine])
 
 
 def machine_here() -> str:
@@ -177,8 +183,7 @@ def _best_tables(
     """
     spec = family.spec
     pairs = spec.num_queries * spec.num_hypotheses
-    cells = NUM_CELLS if few.symbols is None else len(few.symbols)
-    if pairs * cells > size.table:
+    if not _fits(spec, None if few.symbols is None else len(few.symbols), size):
         return None, 0.0
     if few.edges is not None and pairs * spec.outcome_size * NUM_RANGES > size.table:
         few = dataclasses.replace(few, edges=None)
@@ -198,6 +203,12 @@ def _best_tables(
             best = (loss, trust, found)
     _, trust, predictions = best
     return (predictions if trust else None), trust
+
+
+def _fits(spec: TaskSpec, num_symbols: int | None, size: Size) -> bool:
+    """Whether a table of every hypothesis and query is not too large."""
+    cells = NUM_CELLS if num_symbols is None else num_symbols
+    return spec.num_queries * spec.num_hypotheses * cells <= size.table
 
 
 def _few_answers(family: AbstractTaskFamily, seed: int) -> tuple[Answers, float]:
