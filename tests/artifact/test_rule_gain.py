@@ -31,3 +31,5 @@ def test_who_does_not_reach_the_accuracy_is_said(own, of_rule, words):
 def test_what_is_saved_is_said_with_its_interval():
     sentence = gain(3.0, 4.0, 0.25, (0.2, 0.3)).sentence
     assert "training saves 25.0 % (20.0 to 30.0)" in sentence
+    small = gain(3.1e-6, 4.2e-6, 0.25, (0.2, 0.3)).sentence
+    assert "needs 3.1e-06 " in small and "needs 4.2e-06:" in small

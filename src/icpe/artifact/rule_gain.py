@@ -56,8 +56,8 @@ class RuleGain:
             low, high = -high, -low
         more = "" if word == "saves" else " more"
         return (
-            f"{at} it needs {self.mean_cost:.2f} {self.unit} where {of_rule}, needs "
-            f"{self.rule_mean_cost:.2f}: training {word} "
+            f"{at} it needs {_amount(self.mean_cost)} {self.unit} where {of_rule}, needs "
+            f"{_amount(self.rule_mean_cost)}: training {word} "
             f"{100 * abs(self.saving):.1f} %{more} ({low:.1f} to {high:.1f}); {times}."
         )
 
@@ -66,13 +66,13 @@ class RuleGain:
         accuracy = f"accuracy {self.accuracy:g}"
         if self.mean_cost is not None:
             return (
-                f"It reaches {accuracy} with {self.mean_cost:.2f} {self.unit}; "
+                f"It reaches {accuracy} with {_amount(self.mean_cost)} {self.unit}; "
                 f"{of_rule}, does not reach it"
             )
         if self.rule_mean_cost is not None:
             return (
                 f"It does not reach {accuracy}; {of_rule}, reaches it with "
-                f"{self.rule_mean_cost:.2f} {self.unit}"
+                f"{_amount(self.rule_mean_cost)} {self.unit}"
             )
         return f"Neither it nor {of_rule}, reaches {accuracy}"
 
@@ -94,3 +94,10 @@ class RuleGain:
         return RuleGain(
             **{**values, "saving_interval": None if interval is None else (*interval,)}
         )
+
+
+def _amount(cost: float | None) -> str:
+    """With two decimals, unless it is smaller than these show."""
+    if cost is None:
+        return "nothing"
+    return f"{cost:.2f}" if cost == 0 or cost >= 0.1 else f"{cost:.3g}"
