@@ -56,8 +56,8 @@ class RuleGain:
             low, high = -high, -low
         more = "" if word == "saves" else " more"
         return (
-            f"{at} it needs {_amount(self.mean_cost)} {self.unit} where {of_rule}, needs "
-            f"{_amount(self.rule_mean_cost)}: training {word} "
+            f"{at} it needs {_amount(self.mean_cost)} {self.unit} where {of_rule}, "
+            f"needs {_amount(self.rule_mean_cost)}: training {word} "
             f"{100 * abs(self.saving):.1f} %{more} ({low:.1f} to {high:.1f}); {times}."
         )
 
