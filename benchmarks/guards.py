@@ -262,7 +262,7 @@ def _other_units(record: dict[str, Any]) -> list[str]:
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for name, found in sorted(record.items()):
-        it = found["noticed"].get(UNITS, {})
+        it = found.get("noticed", {}).get(UNITS, {})
         if "before_the_end" not in it:
             continue
         keys = ("by_third", "nothing_by_third", "by_third_number", "before_the_end")
@@ -273,14 +273,16 @@ def _other_units(record: dict[str, Any]) -> list[str]:
 
 def _all_changes(record: dict[str, Any]) -> list[str]:
     """False alarms, and what is noticed of each change."""
-    words = list(dict.fromkeys(w for r in record.values() for w in r["noticed"]))
+    words = list(
+        dict.fromkeys(w for r in record.values() for w in r.get("noticed", {}))
+    )
     rows = [
         "| explorer | false alarms, worst | of | " + " | ".join(words) + " |",
         "| --- | ---: | ---: |" + " ---: |" * len(words),
     ]
     for name, found in sorted(record.items()):
         worst = max(found["alarms"]) / found["fresh"]
-        cells = [_cell(found["noticed"].get(word)) for word in words]
+        cells = [_cell(found.get("noticed", {}).get(word)) for word in words]
         first = f"| `{name}` | {100 * worst:.2f} % | {found['fresh']:,} | "
         rows.append(first + " | ".join(cells) + " |")
     return rows
