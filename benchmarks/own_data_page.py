@@ -31,6 +31,7 @@ def page_table(record: dict) -> str:
         [
             *lines,
             "",
+            f"Trained for {record['trained']['iterations']} iterations; "
             f"{record['episodes']} cases, the same for all. With every query of the "
             f"horizon made, {record['best_attainable']:.3f} of the answers are right. "
             f"A decision takes {_time(took['ours'])} trained and "
