@@ -10,8 +10,7 @@ FILE is a trained explorer:
     icpe train --items docs/data/item-bank.csv --cuts -0.43 0.43 --out FILE
     icpe train --network pathfinder.bif.gz --target Fault --family.horizon 20 --out FILE
 
-The record says for how many iterations each was trained. For the bank they were 60, by
-`--train.num-iterations 60 --calibration-episodes 256 --no-rule`.
+The record says for how many iterations each was trained.
 
 All play the same fresh episodes, and are compared at equal accuracy, each moved along
 its own curve; intervals are of paired differences. The tests of the field are tuned for

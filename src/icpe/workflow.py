@@ -22,7 +22,7 @@ from icpe.core.training_paths import checkpoint_path as checkpoint_path
 from icpe.core.training_paths import metrics_path as metrics_path
 from icpe.evaluate.against_rule import best_rule, gain_over_rule
 from icpe.evaluate.benchmark import evaluate
-from icpe.evaluate.calibrate import calibrate
+from icpe.evaluate.calibrate import calibrate, check_can_be_calibrated
 from icpe.evaluate.guard import FEWEST_EPISODES, measure_guard
 from icpe.evaluate.judge import judge
 from icpe.evaluate.settle import settle
@@ -95,6 +95,7 @@ def train(
         TrainingDivergedError: a loss became NaN or infinite.
         CheckpointError: the checkpoint to resume from is damaged or another one's.
     """
+    check_can_be_calibrated(family)
     if distributed.is_first():
         check_family(family, beliefs=not _is_shipped(family))
     nets, earlier = None, {}
@@ -318,6 +319,7 @@ def make_rule(
         InvalidParameterError: the explorer of that name does not act on a posterior.
         ConformanceError: the family breaks its contract.
     """
+    check_can_be_calibrated(family)
     check_family(family, beliefs=not _is_shipped(family))
     began = time.perf_counter()
     if score is None:

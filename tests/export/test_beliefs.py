@@ -10,6 +10,7 @@ import pytest
 
 from icpe import workflow
 from icpe.artifact import Artifact
+from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily, parameter, plain_reset, plain_step
 from icpe.core.spec import TaskSpec
 from icpe.export.check import histories_of
@@ -97,6 +98,12 @@ def test_where_nothing_is_left_to_learn_both_ask_the_same():
 
 TRAINED = FAMILIES | {"arms": BernoulliBandit(num_arms=3, horizon=6)}
 """The belief of arms looks ahead by counted tables."""
+del TRAINED["table"]  # whose explorers are made by icpe train-table
+
+
+def test_a_table_is_refused_before_training_starts():
+    with pytest.raises(UnsupportedError, match="make it with icpe train-table"):
+        workflow.train(FAMILIES["table"], TINY)
 
 
 @pytest.mark.slow

@@ -330,6 +330,8 @@ def test_binary_search_through_gymnasium_trains_to_the_same_quality(training):
         config = icpe.preset("cpu", each)
         config = dataclasses.replace(config, num_iterations=80, warmup_iterations=10)
         artifact = icpe.train(each, config, calibration_episodes=256).artifact
-        report = icpe.evaluate.evaluate(artifact, error_prob=0.05, episodes=512)
+        (report,) = icpe.evaluate.evaluate(
+            {"trained": artifact}, each, error_prob=0.05, episodes=512
+        )
         assert report.accuracy == 1.0
         assert abs(report.mean_queries - 17 / 8) < 0.1

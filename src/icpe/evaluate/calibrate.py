@@ -14,6 +14,7 @@ from icpe.core.arrays import PRNGKey, PyTree
 from icpe.core.checks import check_num_episodes
 from icpe.core.engine import LocalEngine, chosen_engine, in_order
 from icpe.core.errors import OperatingPointError, UnsupportedError
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.progress import AbstractProgress, NoProgress
 from icpe.core.request import OperatingPoint, Regime
 from icpe.evaluate.metrics import Tally
@@ -33,6 +34,20 @@ NUM_DOUBTS = 128
 _NUM_BUDGETS = 12
 _STREAM = 0x0C0FFEE
 """Folded into the seed, so that calibration never shares episodes with judgment."""
+
+
+def check_can_be_calibrated(family: AbstractTaskFamily) -> None:
+    """Refuses families made of data that has no cases to calibrate on.
+
+    Raises:
+        UnsupportedError: all cases were either learned from or kept for certificates.
+    """
+    if family.held_out_cases() is not None and family.calibration_cases() is None:
+        raise UnsupportedError(
+            "An explorer of a table is measured when it is made, on rows that were "
+            "left out; cases drawn from the rows would flatter it, so make it with "
+            "icpe train-table."
+        )
 
 
 def calibrate(
@@ -59,13 +74,8 @@ def calibrate(
         UnsupportedError: the explorer serves one request alone.
     """
     check_num_episodes("episodes", episodes)
+    check_can_be_calibrated(artifact.family)
     cases = artifact.family.calibration_cases()
-    if cases is None and artifact.family.held_out_cases() is not None:
-        raise UnsupportedError(
-            "This explorer was made of a table, and its operating table was measured "
-            "then, on rows that were left out; cases drawn from the rows would flatter "
-            "it, so make it again with icpe train-table."
-        )
     horizon = artifact.family.spec.horizon
     for cap in max_queries:
         if not 1 <= cap <= horizon:
