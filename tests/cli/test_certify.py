@@ -4,6 +4,7 @@ import dataclasses
 import errno
 import io
 import os
+import types
 
 import jax
 import pytest
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from icpe.artifact import Artifact
 from icpe.artifact.certificate import Group
-from icpe.cli.certify import _groups
+from icpe.cli.certify import _groups, _what_would_do
 from support.certificates import unearned_certificate
 from support.toy_artifacts import guesser
 
@@ -208,3 +209,18 @@ def test_a_trained_explorer_is_certified_and_an_undertrained_one_is_refused(
     called = icpe(f"certify {bad} --error-prob 0.01")
     assert called.status == 1
     assert "Not certified" in called.out
+
+
+@pytest.mark.parametrize(
+    ("needed", "advice"),
+    [(None, "may get better"), (400, "about 400 held-out rows"), (9999, "a larger")],
+)
+def test_what_to_do_where_held_out_rows_show_too_little(needed, advice):
+    certificate = types.SimpleNamespace(
+        episodes_needed=needed,
+        test="held-out",
+        lower_bound=0.85,
+        counted="rows",
+        episodes=100,
+    )
+    assert advice in _what_would_do(certificate)

@@ -10,6 +10,8 @@ from icpe.cli.options import Together, Where
 
 _NOT_CERTIFIED = 1
 _NUM_WORST = 5
+_MANY_TIMES = 20
+"""As many held-out cases as there are, and more, that nobody will collect."""
 
 
 def _optional(metavar: str) -> Any:
@@ -348,6 +350,11 @@ def _what_would_do(certificate) -> str:
         also = f"These {what} show an error probability of {shown:.3f}"
         if needed is None:
             return f"{also}; with more {what} to learn from it may get better."
+        if needed > _MANY_TIMES * certificate.episodes:
+            return (
+                f"{also}; it errs about as often as was asked for at most, so choose a "
+                f"larger error probability, or make it from more {what}."
+            )
         return (
             f"{also}; about {needed} held-out {what} would probably show what was "
             "asked."
