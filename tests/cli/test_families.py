@@ -62,3 +62,8 @@ def test_a_family_is_built_from_words():
 def test_an_unknown_parameter_is_refused_with_the_known_ones():
     with pytest.raises(UnknownNameError, match="num_arms, min_gap, noise"):
         build_family("gaussian-bandit", {"arms": "4"})
+
+
+def test_a_list_of_lists_is_read():
+    """A bare tuple has entries of any type, which is no class to hold them against."""
+    assert convert("--family.x", "[[0.5, 0.5], [0, 1]]", tuple) == ((0.5, 0.5), (0, 1))

@@ -73,6 +73,8 @@ def _tupled(value: Any) -> Any:
 
 
 def _fits(value: Any, expected: Any) -> bool:
+    if expected is Any:
+        return True
     arguments = typing.get_args(expected)
     if typing.get_origin(expected) is typing.Literal:
         return value in arguments
