@@ -3,37 +3,15 @@
 import dataclasses
 
 import jax
-import jax.numpy as jnp
-import jax.random as jr
 import pytest
 
-from icpe.core.explorer import AbstractExplorer
 from icpe.learn.config import TrainConfig
-
-
-class Wanderer(AbstractExplorer):
-    """Asks any allowed query and never stops."""
-
-    def init(self, spec, operating_point, first_outcome):
-        return jnp.zeros(())
-
-    def ask(self, state, query_mask, *, key):
-        noise = jr.uniform(key, query_mask.shape)
-        return jnp.argmax(jnp.where(query_mask, noise, -1.0))
-
-    def tell(self, state, query, outcome):
-        return state
-
-    def recommend(self, state):
-        return jnp.zeros((), jnp.int32)
-
-    def log_posterior(self, state):
-        return None
+from icpe.learn.random_play import RandomQueries
 
 
 @pytest.fixture
 def wanderer():
-    return Wanderer()
+    return RandomQueries()
 
 
 @pytest.fixture(scope="session")

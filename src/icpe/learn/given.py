@@ -166,13 +166,4 @@ def _predictions(family: AbstractTaskFamily, classes: TaskClasses) -> Prediction
         jnp.asarray(classes.outcomes, jnp.float32),
         jnp.asarray(np.moveaxis(table, 0, -1), jnp.float32),
     )
-    return Predictions(
-        log_prior=jnp.asarray(log_prior, jnp.float32),
-        outcomes=outcomes,
-        first=None,
-        caution=jnp.zeros(()),
-        correction=jnp.ones(()),
-        num_hypotheses=spec.num_hypotheses,
-        costs=spec.costs,
-        ask_once=spec.ask_once,
-    )
+    return Predictions.of(spec, jnp.asarray(log_prior, jnp.float32), outcomes)

@@ -97,16 +97,7 @@ class Tally:
             first = self.first.table(self.first_symbols, True)
         edges = answers.edges if kind == "ranges" else None
         outcomes = self.table(answers.symbols, answers.is_noisy, edges)
-        return Predictions(
-            log_prior=_table(log_prior),
-            outcomes=outcomes,
-            first=first,
-            caution=jnp.zeros(()),
-            correction=jnp.ones(()),
-            num_hypotheses=spec.num_hypotheses,
-            costs=spec.costs,
-            ask_once=spec.ask_once,
-        )
+        return Predictions.of(spec, _table(log_prior), outcomes, first)
 
     def table(self, symbols, is_noisy: bool, edges=None) -> AbstractOutcomes:
         """The law of outcomes in each class."""

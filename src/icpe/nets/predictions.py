@@ -67,9 +67,20 @@ class Predictions(AbstractPredictions):
             sizes = (1, spec.outcome_size, shape.first_cells, num_classes)
             first = empty_table(shape.first_kind, *sizes)
         sizes = (spec.num_queries, spec.outcome_size, shape.num_cells, num_classes)
+        outcomes = empty_table(shape.kind, *sizes)
+        return Predictions.of(spec, jnp.zeros(num_classes), outcomes, first)
+
+    @staticmethod
+    def of(
+        spec: TaskSpec,
+        log_prior: Float[Array, "classes"],
+        outcomes: AbstractOutcomes,
+        first: AbstractOutcomes | None = None,
+    ) -> "Predictions":
+        """Tables that nothing has been settled about yet."""
         return Predictions(
-            log_prior=jnp.zeros(num_classes),
-            outcomes=empty_table(shape.kind, *sizes),
+            log_prior=log_prior,
+            outcomes=outcomes,
             first=first,
             caution=jnp.zeros(()),
             correction=jnp.ones(()),
