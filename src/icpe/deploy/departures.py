@@ -17,12 +17,9 @@ from icpe.core.history import History
 from icpe.core.spec import TaskSpec
 from icpe.deploy.reading import read_mask
 from icpe.deploy.session_state import Answer, State
+from icpe.portable.requests import UNDECIDED as UNDECIDED
 
 UNDONE = "an answer or a skip was undone"
-UNDECIDED = (
-    "it ended without the belief that was asked for, and the certificate is about "
-    "sessions that reach it"
-)
 CLOSED_EARLY = "the session was closed before it had stopped"
 
 

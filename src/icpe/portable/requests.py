@@ -11,6 +11,11 @@ from icpe.portable.units import is_whole
 
 PROMISES = ("average", "belief", "every-hypothesis")
 """What an error probability may be promised about."""
+UNDECIDED = (
+    "it ended without the belief that was asked for, and the certificate is about "
+    "sessions that reach it"
+)
+"""Why a session that was to reach a belief has lost its certificate."""
 LEAST_CONFIDENCE = 0.95
 """Requests are served by certificates of this confidence or more, if none is named."""
 _SLACK = 1e-6

@@ -21,13 +21,13 @@ from icpe.portable.reading import (
     read_outcome,
     read_query,
 )
-from icpe.portable.requests import LEAST_CONFIDENCE, Certificate, OperatingPoint
-from icpe.portable.units import Units, read_units, with_names, with_words
-
-_UNDECIDED = (
-    "it ended without the belief that was asked for, and the certificate is about "
-    "sessions that reach it"
+from icpe.portable.requests import (
+    LEAST_CONFIDENCE,
+    UNDECIDED,
+    Certificate,
+    OperatingPoint,
 )
+from icpe.portable.units import Units, read_units, with_names, with_words
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,7 +226,7 @@ class Session:
         """Why the certificate of the request no longer holds, in words, or None."""
         if self._certificate is None:
             return None
-        return self._lost or self.alarm or (_UNDECIDED if self.undecided else None)
+        return self._lost or self.alarm or (UNDECIDED if self.undecided else None)
 
     @property
     def alarm(self) -> str | None:
