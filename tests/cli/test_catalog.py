@@ -185,6 +185,31 @@ QUICK = (
     (2, "token list --storage sqlite:///none.db"),
     (2, "sessions sqlite:///none.db"),
     (2, "report sqlite:///none.db trial"),
+    (2, "train gaussian-bandit --out x.safetensors --family.num-arms 1"),
+    (2, "train gaussian-bandit --out x.safetensors --family.noise -1"),
+    (2, "train gaussian-bandit --out x.safetensors --family.horizon 0"),
+    (2, "train group-testing --out x.safetensors --family.num-items 0"),
+    (2, "train feedback-graph --out x.safetensors --family.kind star"),
+    (2, "rule binary-search --out x.safetensors --family.size 1"),
+    (2, "evaluate uniform --family bernoulli-bandit --family.num-arms 1 --budget 4"),
+    (2, "bounds magic-room --family.luck 2"),
+    (2, "regret ucb --family gaussian-bandit --family.noise 0 --horizon 8"),
+    (2, "train binary-search --out x.safetensors --train.num-iterations 0"),
+    (2, "train binary-search --out x.safetensors --train.width 0"),
+    (2, "train binary-search --out x.safetensors --train.learning-rate -1"),
+    (2, "train binary-search --out x.safetensors --learner paper --train.budget -1"),
+    (2, "train binary-search --out x.safetensors --learner paper --from digits"),
+    (
+        2,
+        "train binary-search --out x.safetensors --learner paper --error-prob 0.1 "
+        "--train.budget 4",
+    ),
+    (2, "train --items cases.csv --cuts 2 1 --out x.safetensors"),
+    (2, "train-table cases.csv --target diagnosis --held-out 2"),
+    (2, "evaluate gaussian-bandit-4 --error-prob 0.0001"),
+    (2, "play gaussian-bandit-4 --error-prob 0.0001"),
+    (2, "evaluate gaussian-bandit-4 --error-prob 0.1 --address auto"),
+    (2, "certify gaussian-bandit-4 --verify --address auto"),
 )
 SCRIPT = """
 import contextlib, io, sys

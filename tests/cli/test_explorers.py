@@ -95,7 +95,7 @@ def test_a_person_can_play_against_a_file(icpe, file, monkeypatch):
 def test_what_the_table_cannot_serve_is_refused(icpe, file):
     called = icpe(f"evaluate {file} --error-prob 0.01 --episodes 64")
     assert called.status == 2
-    assert "error_prob=0.01 is smaller than this explorer can serve" in called.err
+    assert "--error-prob 0.01 is smaller than this explorer can serve" in called.err
 
 
 def test_without_a_table_the_way_to_make_one_is_named(icpe, untrained, tmp_path):

@@ -98,7 +98,8 @@ def test_ctrl_c_says_how_to_resume_and_resuming_gives_the_same_bits(
     assert called.status == 130
     assert called.err == (
         f"icpe: Interrupted after 2 of 4 iterations; the training is kept in "
-        f"{path}.checkpoint: give the same command with --resume to continue.\n"
+        f"{path}.checkpoint, and {path} is written when it is complete. "
+        f"To go on: icpe {words} --overwrite --resume\n"
     )
     assert path.read_text() == "what was there before"
     refused = icpe(f"{words} --overwrite")
@@ -122,7 +123,7 @@ def test_ctrl_c_while_measuring_loses_no_training(icpe, tmp_path, monkeypatch):
         patch.setattr(terminal, "progress_meter", lambda: Interrupting("calibrating"))
         called = icpe(f"{TRAIN} --out {path}")
     assert called.status == 130
-    assert "--resume to continue" in called.err
+    assert called.err.endswith(f"To go on: icpe {TRAIN} --out {path} --resume\n")
     assert not path.exists()
     assert icpe(f"{TRAIN} --out {path} --resume").status == 0
     assert Artifact.load(path).provenance["iterations"] == 4
@@ -134,7 +135,8 @@ def test_the_time_limit_is_no_failure(icpe, tmp_path):
     called = icpe(f"{TRAIN} --out {path} --time-limit 0.001s --light-checkpoint")
     assert called.status == 0
     assert "Time limit reached after 2 of 4 iterations" in called.err
-    assert "--resume" in called.err
+    assert f"{path} is written when it is complete" in called.err
+    assert called.err.endswith(" --light-checkpoint --resume\n")
     assert not path.exists()
     assert icpe(f"{TRAIN} --out {path} --resume").status == 0
     assert path.exists()
@@ -182,7 +184,7 @@ BAD_INPUT = {
     "the seed as a setting": (f"{TRAIN} --out x --train.seed 1", "no setting 'seed'"),
     "a word for a number": (
         f"{TRAIN} --out x --train.batch-size many",
-        "--train.batch_size must be a whole number; got 'many'",
+        "--train.batch-size must be a whole number; got 'many'",
     ),
     "an impossible setting": (
         f"{TRAIN} --out x --train.trace-decay 2",

@@ -89,7 +89,7 @@ def test_certify_and_evaluate_are_about_the_rows_that_were_put_aside(made, capsy
         ("none.csv --target diagnosis", "none.csv cannot be read"),
         ("data.csv --target cough --ignore agee", "--ignore 'agee' is no column"),
         ("data.csv --target diagnosis --costs bad.csv", "costs names 'fevers'"),
-        ("data.csv --target diagnosis --held-out 1.5", "held_out must be a share"),
+        ("data.csv --target diagnosis --held-out 1.5", "--held-out must be a share"),
         ("data.csv --target diagnosis --error-prob 2", "--error-prob must"),
         ("lonely.csv --target who", "The target has 1 row of class 'b'"),
     ],

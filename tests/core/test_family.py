@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from icpe.core.errors import InvalidParameterError
-from icpe.core.family import parameters, plain_reset, plain_step
+from icpe.core.family import parameter, parameters, plain_reset, plain_step
 from icpe.families import BinarySearch, TaskSpec
 
 
@@ -105,3 +105,24 @@ def test_what_stands_where_a_tuple_should_is_named():
     number, array = done.stdout.splitlines()
     assert number == "TaskSpec.outcome_scale must be a tuple, such as (2.0,); got 2.0."
     assert array.startswith("TaskSpec.costs must be a tuple, not an array of jax.numpy")
+
+
+class Ranged(BinarySearch):
+    share: float = parameter(0.5, "a share", at_least=0, at_most=1)
+    width: float = parameter(1.0, "a width", positive=True)
+    kind: str = parameter("a", "a kind", one_of=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [
+        ({"size": 1}, "size must be at least 2; got 1"),
+        ({"share": 1.5}, "share must be between 0 and 1; got 1.5"),
+        ({"share": float("nan")}, "share must be between 0 and 1; got nan"),
+        ({"width": 0.0}, "width must be a positive finite number; got 0.0"),
+        ({"kind": "c"}, "kind must be one of 'a', 'b'; got 'c'"),
+    ],
+)
+def test_a_parameter_outside_its_range_is_refused(bad, sentence):
+    with pytest.raises(InvalidParameterError, match=sentence):
+        Ranged(**bad)

@@ -105,8 +105,8 @@ def test_what_is_not_revealed_stays_zero_for_the_networks():
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        ({"kind": "star"}, "kind must be one of loopy-star"),
-        ({"prior": "normal"}, "prior must be one of uniform"),
+        ({"kind": "star"}, "kind must be one of 'loopy-star'"),
+        ({"prior": "normal"}, "prior must be one of 'uniform'"),
         ({"num_arms": 2}, "num_arms must be at least 3"),
         ({"noise": 0.0}, "noise"),
         ({"horizon": -1}, "horizon"),

@@ -81,7 +81,7 @@ def run(args: Args) -> int:
 
 def _run(args: Args) -> int:
     from icpe.cli.artifact_files import changeable_file, check_readable, readable_file
-    from icpe.cli.engines import spread
+    from icpe.cli.engines import check_address, spread
     from icpe.cli.options import check_seed
     from icpe.cli.processes import written_by_the_first
     from icpe.cli.runtime import keep_compiled_programs
@@ -90,6 +90,7 @@ def _run(args: Args) -> int:
 
     if args.seed is not None:
         check_seed(args.seed)
+    check_address(args.where.engine, args.where.address)
     _check_request(args)
     find = readable_file if args.verify else changeable_file
     check_readable(find(args.file))

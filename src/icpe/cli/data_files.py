@@ -41,6 +41,9 @@ def check_source(source: Source) -> None:
         raise InvalidParameterError(
             "--cuts is missing: the abilities that divide the bands."
         )
+    if list(source.cuts) != sorted(set(source.cuts)):
+        given = " ".join(f"{cut:g}" for cut in source.cuts)
+        raise InvalidParameterError(f"--cuts must rise; got {given}.")
     for path in (source.likelihoods, source.network, source.items, source.costs):
         if path is not None:
             check_data_file(path)

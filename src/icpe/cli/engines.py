@@ -16,11 +16,8 @@ def make_engine(
             left to run on.
         MissingExtraError: the engine's library is not installed.
     """
+    check_address(name, address)
     if name == "local":
-        if address is not None:
-            raise InvalidParameterError(
-                f"--address {address} is for --engine ray; add that, or leave it out."
-            )
         return None
     if not (cpus > 0 or gpus > 0) or cpus < 0 or gpus < 0:
         raise InvalidParameterError(
@@ -30,6 +27,18 @@ def make_engine(
     from icpe.integrations.cluster import RayEngine
 
     return RayEngine(address, cpus=cpus, gpus=gpus)
+
+
+def check_address(name: str, address: str | None) -> None:
+    """Complains about an address for work that is done here.
+
+    Raises:
+        InvalidParameterError: there is one.
+    """
+    if name == "local" and address is not None:
+        raise InvalidParameterError(
+            f"--address {address} is for --engine ray; add that, or leave it out."
+        )
 
 
 def spread(name: str, address: str | None) -> contextlib.AbstractContextManager[None]:

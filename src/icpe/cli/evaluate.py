@@ -78,13 +78,14 @@ def run(args: Args) -> int:
 
 
 def _run(args: Args) -> int:
-    from icpe.cli.engines import spread
+    from icpe.cli.engines import check_address, spread
     from icpe.cli.explorers import check_words, resolve
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json, progress_meter
     from icpe.core.distributed import leads
 
     request = args.goal.request()
+    check_address(args.where.engine, args.where.address)
     check_words(args.explorers, args.family, args.settings, args.source, request)
     if args.plot is not None:
         check_figure_path(args.plot)

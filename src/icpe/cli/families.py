@@ -9,6 +9,7 @@ from icpe.cli.anywhere import check_family_file, family_in_file, names_file
 from icpe.cli.data_files import check_source
 from icpe.cli.options import Source
 from icpe.cli.values import convert, described_type
+from icpe.core.checks import check_within
 from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
 
 if TYPE_CHECKING:
@@ -69,12 +70,12 @@ def known_name(name: str) -> str:
 def check_family(
     name: str, settings: Mapping[str, str], source: Source | None = None
 ) -> None:
-    """Complains about names and types before anything is loaded; see `build_family`.
+    """Complains about names, types and ranges before anything is loaded.
 
     Raises:
         UnknownNameError: no such family or parameter.
-        InvalidParameterError: a value of the wrong type; a name and data together, or
-            neither.
+        InvalidParameterError: a value of the wrong type or outside its range; a name
+            and data together, or neither.
     """
     if source is not None and source.is_given:
         if name:
@@ -109,7 +110,9 @@ def check_family(
                     f"it has {', '.join(parameters) or 'none'}.",
                 )
             )
-        convert(_option(field), word, described_type(parameters[field]["type"]))
+        expected = described_type(parameters[field]["type"])
+        value = convert(_option(field), word, expected)
+        check_within(_option(field), value, **parameters[field]["limits"])
 
 
 _DATA = {
@@ -131,4 +134,4 @@ def _check_is_no_data(name: str) -> None:
 
 
 def _option(field: str) -> str:
-    return f"--family.{field}"
+    return f"--family.{field.replace('_', '-')}"

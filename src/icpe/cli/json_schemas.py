@@ -129,6 +129,7 @@ def _family_card() -> Schema:
         default=_ANY,
         help=_PLAIN[str],
         rare=_PLAIN[bool],
+        limits={"type": "object"},
     )
     return _object(name=_PLAIN[str], summary=_PLAIN[str], parameters=_list(parameter))
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from icpe.cli.anywhere import take_anywhere
 from icpe.cli.streams import forget_output, prepare_streams, styled
+from icpe.cli.typed import remember
 from icpe.core import signals
 from icpe.core.errors import IcpeError, UnknownNameError, WriteError, suggesting
 
@@ -85,6 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(words: list[str]) -> int:
     debug = "--debug" in words
+    remember(words)
     try:
         status = _dispatch(take_anywhere(words))
         sys.stdout.flush()  # what cannot be written is to be noticed here

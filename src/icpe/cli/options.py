@@ -148,8 +148,10 @@ def as_options() -> Iterator[None]:
     except OperatingPointError as error:
         sentence = str(error)
         for field in dataclasses.fields(Goal):
-            name = rf"(?<![\w.-]){field.name}(?![\w-])"
-            sentence = re.sub(name, f"--{field.name.replace('_', '-')}", sentence)
+            option = f"--{field.name.replace('_', '-')}"
+            named = rf"(?<![\w.-]){field.name}"
+            sentence = re.sub(rf"{named}=", f"{option} ", sentence)
+            sentence = re.sub(rf"{named}(?![\w-])", option, sentence)
         raise OperatingPointError(_with_percent(sentence)) from error
 
 

@@ -57,6 +57,7 @@ def family_card(name: str) -> dict[str, Any]:
                 "help": field.metadata.get("help", ""),
                 "rare": bool(field.metadata.get("rare", False)),
                 "words": bool(field.metadata.get("words", False)),
+                "limits": dict(field.metadata.get("limits", {})),
             }
             for field in parameter_fields(name).values()
         ],

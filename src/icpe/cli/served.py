@@ -9,7 +9,7 @@ from icpe.artifact.certificate import Certificate
 from icpe.artifact.document import serving_certificate
 from icpe.artifact.operating_table import OperatingRow, OperatingTable
 from icpe.core.errors import OperatingPointError
-from icpe.core.goals import Request
+from icpe.core.goals import Promise, Request
 from icpe.portable import check_trained_price
 
 _ERROR_PROBS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
@@ -78,8 +78,8 @@ def check_request(document: Mapping[str, Any], request: Request) -> None:
     """Complains about what a trained explorer cannot serve, before it is loaded.
 
     Raises:
-        OperatingPointError: the budget or cap exceeds the horizon, or the price is none
-            that it was trained for.
+        OperatingPointError: the budget or cap exceeds the horizon, the price is none
+            that it was trained for, or the error probability is too small.
     """
     table = document["operating_table"]
     if table is None or document.get("kind", "universal") != "universal":
@@ -87,6 +87,19 @@ def check_request(document: Mapping[str, Any], request: Request) -> None:
     request.check_counts(table["horizon"])
     if request.price is not None and "rule" not in document:
         check_trained_price(request.price, *document["price_range"])
+    if request.error_prob is not None and request.promise == Promise.AVERAGE:
+        _check_error_prob(document, request.error_prob, request.max_queries)
+
+
+def _check_error_prob(
+    document: Mapping[str, Any], error_prob: float, max_queries: int | None
+) -> None:
+    table = OperatingTable.from_dict(document["operating_table"])
+    rows = table.priced(max_queries)
+    if any(row.quantiles[-1] >= row.max_queries for row in rows):
+        return  # what would help then depends on the family, which is not loaded yet
+    if serving_certificate(document, error_prob) is None:
+        table.row_for(error_prob, max_queries, trained="rule" not in document)
 
 
 def _certified(document: Mapping[str, Any]) -> Iterator[float]:

@@ -5,11 +5,10 @@ import sys
 import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import tyro
 
-from icpe.cli import catalog
 from icpe.cli.options import (
     Seed,
     Settings,
@@ -18,7 +17,8 @@ from icpe.cli.options import (
     check_error_prob,
     check_seed,
 )
-from icpe.cli.values import convert, described_type
+from icpe.cli.typed import again_with
+from icpe.cli.values import convert
 from icpe.core.errors import (
     CheckpointError,
     IcpeError,
@@ -38,7 +38,7 @@ class Args:
     training by --train.x VALUE; `icpe train FAMILY --help` lists them. The paper's
     learner trains for one request: --learner paper --error-prob P, or --train.budget N.
     Without either it chooses one and says which. Ctrl-C, SIGTERM, SIGHUP and the time
-    limit leave a checkpoint beside the file; the same command with --resume continues.
+    limit leave a checkpoint and no file; the same command with --resume continues.
     """
 
     family: Annotated[
@@ -75,7 +75,8 @@ class Args:
     time_limit: Annotated[
         str | None, tyro.conf.arg(metavar="TIME", help_behavior_hint="")
     ] = None
-    """Stop training with a checkpoint after this time: 90, 90s, 9m or 1h."""
+    """Stop training after this time, 90, 90s, 9m or 1h, with a checkpoint to resume
+    from; FILE is written when training is complete."""
     all_iterations: bool = False
     """Do not end when the explorer has stopped getting better."""
     plot: Annotated[
@@ -119,7 +120,7 @@ def run(args: Args) -> int:
     with (
         together(args.together),
         written_by_the_first(args.out, "icpe train"),
-        signals.saying_farewell(lambda: _farewell(checkpoint)),
+        signals.saying_farewell(lambda: _farewell(args, checkpoint)),
     ):
         return _run(args, checkpoint)
 
@@ -139,13 +140,15 @@ def _check_request(args: Args) -> None:
     if not args.together.process_id:  # the first one writes, and its folder is there
         check_out(args.out, overwrite=True)
     check_family(args.family, args.settings, args.source)
-    settings = catalog.learner_settings(args.learner)
-    _read_settings(
-        {it["name"]: described_type(it["type"]) for it in settings}, args.train_settings
-    )
     check_error_prob(args.error_prob)
+    _changes(args)
     parse_duration(args.time_limit or "inf")
     if args.start_from is not None:
+        if args.learner == "paper":
+            raise InvalidParameterError(
+                "--from cannot be combined with --learner paper, which trains from "
+                "scratch; leave one of them out."
+            )
         check_readable(readable_file(args.start_from))
     if args.plot is not None:
         check_figure_path(args.plot)
@@ -208,13 +211,14 @@ def _run(args: Args, checkpoint: Path) -> int:
     except KeyboardInterrupt:
         if not checkpoint.exists():
             raise
-        _explain_how_to_resume("Interrupted", checkpoint)
+        _explain_how_to_resume("Interrupted", args, checkpoint)
         return signals.exit_status()
     if stopped is not None:
         interrupted = stopped == "interrupted"
         done, total = artifact.provenance["iterations"], config.num_iterations
         what = "Interrupted" if interrupted else "Time limit reached"
-        _explain_how_to_resume(f"{what} after {done} of {total} iterations", checkpoint)
+        what = f"{what} after {done} of {total} iterations"
+        _explain_how_to_resume(what, args, checkpoint)
         return signals.exit_status() if interrupted else 0
     if not args.no_rule and args.learner != "paper":
         artifact = or_rule(_with_gain(artifact, args), args)
@@ -278,7 +282,9 @@ def _save(artifact, args: Args, checkpoint: Path) -> None:
         check_out(args.out, overwrite=args.overwrite or args.resume)
         artifact.save(args.out)
     except (IcpeError, OSError):
-        _explain_how_to_resume("The training is done, but not written", checkpoint)
+        _explain_how_to_resume(
+            "The training is done, but not written", args, checkpoint
+        )
         raise
     checkpoint.unlink(missing_ok=True)
 
@@ -294,32 +300,31 @@ def build_config(args: Args, family, earlier):
     """The preset, with the networks of an earlier explorer, and the user's changes."""
     import jax
 
-    from icpe.learn.config import TrainConfig
-    from icpe.learn.paper.config import PaperConfig
     from icpe.learn.paper.presets import paper_preset
     from icpe.learn.recipe import preset
     from icpe.learn.transfer import like_networks
 
-    settings_type = PaperConfig if args.learner == "paper" else TrainConfig
-    changes = read_settings(settings_type, args.train_settings)
-    settings_type.check_alone(**changes)  # before a long look at the family
     name = args.preset or ("gpu" if jax.default_backend() == "gpu" else "cpu")
     if args.learner == "paper":
-        if earlier is not None:
-            raise InvalidParameterError(
-                "--from cannot be combined with --learner paper, which trains from "
-                "scratch; leave one of them out."
-            )
         config = paper_preset(name, family)
     elif earlier is not None:
         config = like_networks(preset(name, family), earlier.universal_nets)
     else:
         config = preset(name, family)
+    return dataclasses.replace(config, **_changes(args), seed=args.seed)
+
+
+def _changes(args: Args) -> dict:
+    """What the user sets of the training, each value checked by itself."""
+    from icpe.learn.config import TrainConfig
+    from icpe.learn.paper.config import PaperConfig
+
+    settings_type = PaperConfig if args.learner == "paper" else TrainConfig
+    changes = read_settings(settings_type, args.train_settings)
+    settings_type.check_alone(**changes)
     if args.error_prob is not None:
         changes = {"error_prob": args.error_prob, **changes}
-    if args.learner == "paper":
-        changes = _for_one_request(changes)
-    return dataclasses.replace(config, **changes, seed=args.seed)
+    return _for_one_request(changes) if args.learner == "paper" else changes
 
 
 def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
@@ -331,12 +336,7 @@ def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
     """
     hints = typing.get_type_hints(config_type)
     names = [field.name for field in dataclasses.fields(config_type)]
-    return _read_settings(
-        {name: hints[name] for name in names if name != "seed"}, settings
-    )
-
-
-def _read_settings(allowed: Mapping[str, Any], settings: Mapping[str, str]) -> dict:
+    allowed = {name: hints[name] for name in names if name != "seed"}
     values = {}
     for name, word in settings.items():
         if name not in allowed:
@@ -348,7 +348,7 @@ def _read_settings(allowed: Mapping[str, Any], settings: Mapping[str, str]) -> d
                     f"it has {', '.join(allowed)}.",
                 )
             )
-        values[name] = convert(f"--train.{name}", word, allowed[name])
+        values[name] = convert(f"--train.{name.replace('_', '-')}", word, allowed[name])
     return values
 
 
@@ -394,21 +394,21 @@ def _check_checkpoint(args: Args, checkpoint: Path) -> None:
         )
 
 
-def _explain_how_to_resume(what: str, checkpoint: Path) -> None:
+def _explain_how_to_resume(what: str, args: Args, checkpoint: Path) -> None:
     from icpe.core.distributed import leads
 
     if leads():
-        print(f"icpe: {_how_to_resume(what, checkpoint)}", file=sys.stderr)
+        print(f"icpe: {_how_to_resume(what, args, checkpoint)}", file=sys.stderr)
 
 
-def _how_to_resume(what: str, checkpoint: Path) -> str:
+def _how_to_resume(what: str, args: Args, checkpoint: Path) -> str:
     return (
-        f"{what}; the training is kept in {checkpoint}: give the same command with "
-        "--resume to continue."
+        f"{what}; the training is kept in {checkpoint}, and {args.out} is written when "
+        f"it is complete. To go on: {again_with('--resume')}"
     )
 
 
-def _farewell(checkpoint: Path) -> str:
+def _farewell(args: Args, checkpoint: Path) -> str:
     if not checkpoint.exists():
         return "Interrupted."
-    return _how_to_resume("Interrupted", checkpoint)
+    return _how_to_resume("Interrupted", args, checkpoint)

@@ -75,12 +75,13 @@ def run(args: Args) -> int:
     from icpe.cli.artifact_files import check_out
     from icpe.cli.data_files import check_data_file
     from icpe.cli.runtime import keep_compiled_programs
-    from icpe.core.checks import check_confidence
+    from icpe.core.checks import check_confidence, check_share_of_rows
     from icpe.core.locks import locked
 
     check_seed(args.seed)
     check_confidence(args.confidence, "--confidence")
     check_error_prob(args.error_prob)
+    check_share_of_rows("--held-out", args.held_out)
     out = args.out or Path(f"{args.data.stem}.safetensors")
     check_out(out, overwrite=args.overwrite)
     for path in (args.data, args.costs):

@@ -1,6 +1,7 @@
 """Checks of single values; each complaint is one sentence."""
 
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 from icpe.core.errors import InvalidParameterError
@@ -46,7 +47,7 @@ def check_positive(name: str, value: float) -> None:
         )
 
 
-def check_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+def check_one_of(name: str, value: str, allowed: Sequence[str]) -> None:
     """Checks that a named value is one of a few words.
 
     Raises:
@@ -63,6 +64,34 @@ def check_between(name: str, value: float, lowest: float, highest: float) -> Non
         raise InvalidParameterError(
             f"{name} must be between {lowest} and {highest}; got {value}."
         )
+
+
+def check_share_of_rows(name: str, share: float) -> None:
+    """Raises one sentence unless `0 <= share < 1` (NaN fails)."""
+    if not 0.0 <= share < 1.0:
+        raise InvalidParameterError(
+            f"{name} must be a share of the rows, at least 0 and below 1; got {share}."
+        )
+
+
+def check_within(
+    name: str,
+    value: Any,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    positive: bool = False,
+    one_of: Sequence[str] | None = None,
+) -> None:
+    """Raises one sentence unless the value lies where those given say (NaN fails)."""
+    if one_of is not None:
+        check_one_of(name, value, one_of)
+    elif positive:
+        check_positive(name, value)
+    elif at_least is not None and at_most is not None:
+        check_between(name, value, at_least, at_most)
+    elif at_least is not None:
+        check_at_least(name, value, at_least)
 
 
 def check_confidence(confidence: float, name: str = "confidence") -> None:

@@ -20,6 +20,7 @@ from icpe.core.answers import AbstractAnswers
 from icpe.core.arrays import Flag, Index, PRNGKey, PyTree, Scalar
 from icpe.core.belief import AbstractBelief
 from icpe.core.board import Board
+from icpe.core.checks import check_within
 from icpe.core.errors import InvalidParameterError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.history import History
@@ -61,10 +62,13 @@ class AbstractTaskFamily(eqx.Module):
     """A prior over tasks. Methods are written for one task and are vmapped.
 
     The law of an outcome may depend on the whole history through the state. Fields
-    made with `parameter` are plain Python values, static, validated in
-    `__check_init__`; fields made with `data` are arrays, which compiled programs take
-    as arguments. Both together rebuild the family.
+    made with `parameter` are plain Python values, static, each within its range; what
+    depends on several is validated in `__check_init__`. Fields made with `data` are
+    arrays, which compiled programs take as arguments. Both together rebuild the family.
     """
+
+    def __check_init__(self):
+        check_ranges(self)
 
     @property
     @abc.abstractmethod
@@ -210,6 +214,10 @@ def parameter(
     rare: bool = False,
     words: bool = False,
     converter: Callable[[Any], Any] | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    positive: bool = False,
+    one_of: tuple[str, ...] | None = None,
 ) -> Any:
     """A parameter of a family: a static field with its help text beside it.
 
@@ -220,8 +228,19 @@ def parameter(
         words: never mentioned there, such as a long list of names.
         converter: applied to what is given, to make it hashable; JSON, for one, has
             lists where the family wants tuples.
+        at_least: the smallest possible value of a number.
+        at_most: the largest, where there is a smallest.
+        positive: any finite number above 0, in place of these two.
+        one_of: the possible values of a text.
     """
-    metadata = {"help": help, "rare": rare, "words": words}
+    limits = {
+        "at_least": at_least,
+        "at_most": at_most,
+        "positive": positive or None,
+        "one_of": one_of,
+    }
+    given = {name: value for name, value in limits.items() if value is not None}
+    metadata = {"help": help, "rare": rare, "words": words, "limits": given}
     field = ft.partial(eqx.field, static=True, default=default, metadata=metadata)
     return field() if converter is None else field(converter=converter)
 
@@ -248,6 +267,17 @@ def data(
         metadata={"help": help, "data": True},
     )
     return field() if example is None else field(default_factory=example)
+
+
+def check_ranges(family: AbstractTaskFamily) -> None:
+    """Raises one sentence unless every parameter lies within its range.
+
+    All families are checked so after their own `__check_init__`, which calls this first
+    where it can only compare values that are possible.
+    """
+    for field in dataclasses.fields(family):
+        limits = field.metadata.get("limits", {})
+        check_within(field.name, getattr(family, field.name), **limits)
 
 
 def parameter_names(family_class: Any) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ from jaxtyping import Float
 from scipy.special import ndtri
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
-from icpe.core.checks import check_at_least, check_seed
+from icpe.core.checks import check_seed
 from icpe.core.family import (
     QueryAxis,
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -40,15 +41,13 @@ class AdaptiveTest(AbstractItemTest):
     discriminations a are log-normal, the difficulties b normal, drawn once by `draw`.
     """
 
-    num_items: int = parameter(300, "items in the bank")
-    num_bands: int = parameter(3, "bands of ability")
-    horizon: int = parameter(60, "most items in a test")
+    num_items: int = parameter(300, "items in the bank", at_least=1)
+    num_bands: int = parameter(3, "bands of ability", at_least=2)
+    horizon: int = parameter(60, "most items in a test", at_least=1)
     draw: int = parameter(0, "which bank is drawn")
 
     def __check_init__(self):
-        check_at_least("num_items", self.num_items, 1)
-        check_at_least("num_bands", self.num_bands, 2)
-        check_at_least("horizon", self.horizon, 1)
+        check_ranges(self)
         check_seed("draw", self.draw)
 
     @property

@@ -13,6 +13,7 @@ from icpe.core.checks import check_between
 from icpe.core.family import (
     AbstractTaskFamily,
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -30,12 +31,14 @@ class Battleship(AbstractTaskFamily):
     and each cell can be fired at once. The answer is the place of the ship.
     """
 
-    size: int = parameter(8, "rows and columns of the square")
+    size: int = parameter(
+        8, "rows and columns of the square", at_least=2, at_most=_LARGEST_SIZE
+    )
     length: int = parameter(3, "cells that the ship covers")
     horizon: int = parameter(0, "most shots; 0 means all cells", rare=True)
 
     def __check_init__(self):
-        check_between("size", self.size, 2, _LARGEST_SIZE)
+        check_ranges(self)
         check_between("length", self.length, 2, self.size)
         check_between("horizon", self.horizon, 0, self.size**2)
 

@@ -15,12 +15,12 @@ from scipy.special import betainc, betaincinv
 
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.belief import AbstractBelief
-from icpe.core.checks import check_at_least, check_between, check_positive
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
     Difficulty,
     Limits,
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -50,20 +50,21 @@ class BernoulliBandit(AbstractBandit):
     the probability of the gap, so a gap that is rarer than 1 in 1000 is refused.
     """
 
-    num_arms: int = parameter(5, "number of variants K")
-    batch_size: int = parameter(1, "visitors per query")
-    min_gap: float = parameter(0.0, "smallest lead of the best rate over the second")
-    prior_successes: float = parameter(1.0, "first parameter of the Beta prior")
-    prior_failures: float = parameter(1.0, "second parameter of the Beta prior")
-    horizon: int = parameter(100, "most queries in an episode")
+    num_arms: int = parameter(5, "number of variants K", at_least=2)
+    batch_size: int = parameter(1, "visitors per query", at_least=1)
+    min_gap: float = parameter(
+        0.0, "smallest lead of the best rate over the second", at_least=0.0, at_most=1.0
+    )
+    prior_successes: float = parameter(
+        1.0, "first parameter of the Beta prior", positive=True
+    )
+    prior_failures: float = parameter(
+        1.0, "second parameter of the Beta prior", positive=True
+    )
+    horizon: int = parameter(100, "most queries in an episode", at_least=1)
 
     def __check_init__(self):
-        check_at_least("num_arms", self.num_arms, 2)
-        check_at_least("batch_size", self.batch_size, 1)
-        check_positive("prior_successes", self.prior_successes)
-        check_positive("prior_failures", self.prior_failures)
-        check_at_least("horizon", self.horizon, 1)
-        check_between("min_gap", self.min_gap, 0.0, 1.0)
+        check_ranges(self)
         if self.gap_probability < _LOWEST_ACCEPTANCE:
             raise InvalidParameterError(
                 f"min_gap {self.min_gap} is met with probability "

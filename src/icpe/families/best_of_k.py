@@ -10,9 +10,15 @@ from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Flag, Index, PRNGKey, Scalar
 from icpe.core.belief import AbstractBelief
-from icpe.core.checks import check_at_least, check_between, check_positive
+from icpe.core.checks import check_at_least, check_positive
 from icpe.core.errors import InvalidParameterError
-from icpe.core.family import AbstractTaskFamily, Difficulty, StepResult, parameter
+from icpe.core.family import (
+    AbstractTaskFamily,
+    Difficulty,
+    StepResult,
+    check_ranges,
+    parameter,
+)
 from icpe.core.history import History
 from icpe.core.spec import TaskSpec
 from icpe.core.units import AnyUnits
@@ -59,26 +65,28 @@ class BestOfK(AbstractTaskFamily):
     """
 
     most_settings: int = parameter(16, "largest number of settings")
-    fewest_settings: int = parameter(2, "smallest number of settings")
-    least_noise: float = parameter(0.25, "smallest noise, in units of what matters")
-    most_noise: float = parameter(2.0, "largest noise, in units of what matters")
-    noise_told: float = parameter(0.5, "probability that the noise is known")
+    fewest_settings: int = parameter(2, "smallest number of settings", at_least=2)
+    least_noise: float = parameter(
+        0.25, "smallest noise, in units of what matters", positive=True
+    )
+    most_noise: float = parameter(
+        2.0, "largest noise, in units of what matters", positive=True
+    )
+    noise_told: float = parameter(
+        0.5, "probability that the noise is known", at_least=0.0, at_most=1.0
+    )
     scales: tuple[float, ...] = parameter(
         (1.0, 4.0),
         "scales of the excess of the other settings",
         rare=True,
         converter=tuple,
     )
-    horizon: int = parameter(96, "most queries in an episode")
+    horizon: int = parameter(96, "most queries in an episode", at_least=1)
 
     def __check_init__(self):
-        check_at_least("fewest_settings", self.fewest_settings, 2)
+        check_ranges(self)
         check_at_least("most_settings", self.most_settings, self.fewest_settings)
-        check_positive("least_noise", self.least_noise)
-        check_positive("most_noise", self.most_noise)
         check_at_least("most_noise", self.most_noise, self.least_noise)
-        check_between("noise_told", self.noise_told, 0.0, 1.0)
-        check_at_least("horizon", self.horizon, 1)
         if not self.scales:
             raise InvalidParameterError("scales must have one entry or more; got none.")
         for scale in self.scales:

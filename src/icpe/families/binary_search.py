@@ -8,7 +8,6 @@ from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.belief import AbstractPredictiveBelief
-from icpe.core.checks import check_at_least
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import (
     Limits,
@@ -43,14 +42,10 @@ class BinarySearch(AbstractFiniteFamily):
     The outcome is the sign of (number - guess): -1 lower, 0 a hit, +1 higher.
     """
 
-    size: int = parameter(8, "how many numbers there are")
+    size: int = parameter(8, "how many numbers there are", at_least=2)
     horizon: int = parameter(
-        0, "most queries in an episode; 0 means twice log2(size)", rare=True
+        0, "most queries in an episode; 0 means twice log2(size)", rare=True, at_least=0
     )
-
-    def __check_init__(self):
-        check_at_least("size", self.size, 2)
-        check_at_least("horizon", self.horizon, 0)
 
     def in_words(self) -> str:
         return (

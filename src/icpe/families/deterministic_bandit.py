@@ -8,11 +8,11 @@ from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.belief import AbstractBelief
-from icpe.core.checks import check_at_least
 from icpe.core.family import (
     Difficulty,
     Limits,
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -40,9 +40,9 @@ class DeterministicBandit(AbstractBandit):
     With `vary_arms` each task has its own number of arms, as in `GaussianBandit`.
     """
 
-    num_arms: int = parameter(10, "number of arms K")
+    num_arms: int = parameter(10, "number of arms K", at_least=2)
     horizon: int = parameter(
-        0, "most queries in an episode; 0 means num_arms", rare=True
+        0, "most queries in an episode; 0 means num_arms", rare=True, at_least=0
     )
     vary_arms: bool = parameter(
         False, "draw the number of arms, and reveal it", rare=True
@@ -55,8 +55,7 @@ class DeterministicBandit(AbstractBandit):
     )
 
     def __check_init__(self):
-        check_at_least("num_arms", self.num_arms, 2)
-        check_at_least("horizon", self.horizon, 0)
+        check_ranges(self)
         check_numbers(self)
 
     def in_words(self) -> str:

@@ -11,12 +11,13 @@ from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.belief import AbstractBelief, AbstractPredictiveBelief
-from icpe.core.checks import check_at_least, check_between, check_positive
+from icpe.core.checks import check_at_least, check_between
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
     Difficulty,
     Limits,
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -59,20 +60,36 @@ class FeedbackGraph(AbstractBandit):
     * `matrix`: the probabilities are given as `matrix`, one row per pulled arm.
     """
 
-    kind: str = parameter("loopy-star", f"one of {', '.join(_KINDS)}")
-    num_arms: int = parameter(5, "number of arms K")
+    kind: str = parameter("loopy-star", f"one of {', '.join(_KINDS)}", one_of=_KINDS)
+    num_arms: int = parameter(5, "number of arms K", at_least=2)
     prior: str = parameter(
-        "uniform", "means: uniform on [0, 1], or one-best: 1 and 0.5"
+        "uniform", "means: uniform on [0, 1], or one-best: 1 and 0.5", one_of=_PRIORS
     )
-    noise: float = parameter(0.2, "standard deviation of a reward")
+    noise: float = parameter(0.2, "standard deviation of a reward", positive=True)
     horizon: int = parameter(
-        0, "most queries in an episode; 0 means 5 * num_arms", rare=True
+        0, "most queries in an episode; 0 means 5 * num_arms", rare=True, at_least=0
     )
     p: float = parameter(
-        0.0, "probability p; 0: 0.25 star, 0.3 ring, 0.5 clique", rare=True
+        0.0,
+        "probability p; 0: 0.25 star, 0.3 ring, 0.5 clique",
+        rare=True,
+        at_least=0.0,
+        at_most=1.0,
     )
-    q: float = parameter(0.3, "loopy-star: the center reveals itself", rare=True)
-    r: float = parameter(0.35, "loopy-star: the center reveals a leaf", rare=True)
+    q: float = parameter(
+        0.3,
+        "loopy-star: the center reveals itself",
+        rare=True,
+        at_least=0.0,
+        at_most=1.0,
+    )
+    r: float = parameter(
+        0.35,
+        "loopy-star: the center reveals a leaf",
+        rare=True,
+        at_least=0.0,
+        at_most=1.0,
+    )
     matrix: Matrix = parameter(
         (),
         "kind matrix: a row of probabilities for each arm",
@@ -81,20 +98,12 @@ class FeedbackGraph(AbstractBandit):
     )
 
     def __check_init__(self):
-        for name, allowed in (("kind", _KINDS), ("prior", _PRIORS)):
-            if getattr(self, name) not in allowed:
-                raise InvalidParameterError(
-                    f"{name} must be one of {', '.join(allowed)}; "
-                    f"got {getattr(self, name)!r}."
-                )
-        check_at_least("num_arms", self.num_arms, 3 if self.kind != "matrix" else 2)
-        check_positive("noise", self.noise)
-        check_at_least("horizon", self.horizon, 0)
-        for name in ("p", "q", "r"):
-            check_between(name, getattr(self, name), 0.0, 1.0)
+        check_ranges(self)
         if self.kind == "matrix":
             _check_matrix(self.matrix, self.num_arms)
-        elif self.matrix:
+        else:
+            check_at_least("num_arms", self.num_arms, 3)
+        if self.matrix and self.kind != "matrix":
             raise InvalidParameterError(
                 f"matrix is given but kind is {self.kind!r}; set kind to 'matrix'."
             )

@@ -9,12 +9,12 @@ from jaxtyping import Array, Bool, Float
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.belief import AbstractPredictiveBelief
-from icpe.core.checks import check_at_least, check_positive
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
     Difficulty,
     Limits,
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -50,13 +50,15 @@ class GaussianBandit(AbstractBandit):
     means are -1. One explorer then serves all numbers of arms.
     """
 
-    num_arms: int = parameter(10, "number of arms K")
-    min_gap: float = parameter(0.4, "smallest lead of the best arm over the second")
-    noise: float = parameter(0.5, "standard deviation of a reward")
-    max_mean: float = parameter(
-        0.0, "largest possible mean; 0 means 0.4 * num_arms", rare=True
+    num_arms: int = parameter(10, "number of arms K", at_least=2)
+    min_gap: float = parameter(
+        0.4, "smallest lead of the best arm over the second", at_least=0.0
     )
-    horizon: int = parameter(100, "most queries in an episode")
+    noise: float = parameter(0.5, "standard deviation of a reward", positive=True)
+    max_mean: float = parameter(
+        0.0, "largest possible mean; 0 means 0.4 * num_arms", rare=True, at_least=0.0
+    )
+    horizon: int = parameter(100, "most queries in an episode", at_least=1)
     vary_arms: bool = parameter(
         False, "draw the number of arms, and reveal it", rare=True
     )
@@ -68,11 +70,7 @@ class GaussianBandit(AbstractBandit):
     )
 
     def __check_init__(self):
-        check_at_least("num_arms", self.num_arms, 2)
-        check_positive("noise", self.noise)
-        check_at_least("max_mean", self.max_mean, 0.0)
-        check_at_least("min_gap", self.min_gap, 0.0)
-        check_at_least("horizon", self.horizon, 1)
+        check_ranges(self)
         check_numbers(self)
         fewest = self.fewest_arms if self.vary_arms else self.num_arms
         smallest_range = self.max_mean or 0.4 * fewest

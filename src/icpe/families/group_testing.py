@@ -10,10 +10,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
-from icpe.core.checks import check_at_least, check_between, check_seed
+from icpe.core.checks import check_between, check_seed
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -34,26 +35,28 @@ class GroupTesting(AbstractFiniteFamily):
     num_faulty); a pool may be tested again.
     """
 
-    num_items: int = parameter(16, "how many items there are")
+    num_items: int = parameter(
+        16, "how many items there are", at_least=2, at_most=_MOST_ITEMS
+    )
     num_faulty: int = parameter(2, "how many of them are faulty")
-    num_pools: int = parameter(64, "how many pools can be tested")
-    sensitivity: float = parameter(0.95, "probability that a faulty pool is noticed")
-    specificity: float = parameter(0.98, "probability that a sound pool is cleared")
-    horizon: int = parameter(40, "most tests")
+    num_pools: int = parameter(64, "how many pools can be tested", at_least=1)
+    sensitivity: float = parameter(
+        0.95, "probability that a faulty pool is noticed", at_least=0.0, at_most=1.0
+    )
+    specificity: float = parameter(
+        0.98, "probability that a sound pool is cleared", at_least=0.0, at_most=1.0
+    )
+    horizon: int = parameter(40, "most tests", at_least=1)
     draw: int = parameter(0, "which pools are drawn")
 
     def __check_init__(self):
-        check_between("num_items", self.num_items, 2, _MOST_ITEMS)
+        check_ranges(self)
         check_between("num_faulty", self.num_faulty, 1, self.num_items - 1)
         if math.comb(self.num_items, self.num_faulty) > _MOST_SETS:
             raise InvalidParameterError(
                 f"num_faulty must leave at most {_MOST_SETS} sets of faulty items; got "
                 f"{self.num_faulty} of {self.num_items}."
             )
-        check_at_least("num_pools", self.num_pools, 1)
-        check_between("sensitivity", self.sensitivity, 0.0, 1.0)
-        check_between("specificity", self.specificity, 0.0, 1.0)
-        check_at_least("horizon", self.horizon, 1)
         check_seed("draw", self.draw)
         if self.sensitivity + self.specificity <= 1.0:
             raise InvalidParameterError(

@@ -12,10 +12,11 @@ from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.belief import AbstractPredictiveBelief
-from icpe.core.checks import check_at_least, check_between
+from icpe.core.checks import check_between
 from icpe.core.family import (
     Limits,
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -57,9 +58,11 @@ class MagicAction(AbstractBandit):
     in the first outcome, so that one explorer serves all noise levels.
     """
 
-    num_arms: int = parameter(5, "number of arms K, the magic one included")
-    magic_noise: float = parameter(0.1, "standard deviation of the magic arm")
-    horizon: int = parameter(100, "most queries in an episode")
+    num_arms: int = parameter(5, "number of arms K, the magic one included", at_least=3)
+    magic_noise: float = parameter(
+        0.1, "standard deviation of the magic arm", at_least=0.0, at_most=1.0
+    )
+    horizon: int = parameter(100, "most queries in an episode", at_least=1)
     vary_noise: bool = parameter(
         False, "draw the magic noise, and reveal it", rare=True
     )
@@ -67,14 +70,15 @@ class MagicAction(AbstractBandit):
         0.0, "with vary_noise: the smallest magic noise", rare=True
     )
     highest_noise: float = parameter(
-        1.0, "with vary_noise: the largest magic noise", rare=True
+        1.0,
+        "with vary_noise: the largest magic noise",
+        rare=True,
+        at_least=0.0,
+        at_most=1.0,
     )
 
     def __check_init__(self):
-        check_at_least("num_arms", self.num_arms, 3)
-        check_between("magic_noise", self.magic_noise, 0.0, 1.0)
-        check_at_least("horizon", self.horizon, 1)
-        check_between("highest_noise", self.highest_noise, 0.0, 1.0)
+        check_ranges(self)
         check_between("lowest_noise", self.lowest_noise, 0.0, self.highest_noise)
 
     @property

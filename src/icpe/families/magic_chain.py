@@ -10,11 +10,12 @@ from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.belief import AbstractPredictiveBelief
-from icpe.core.checks import check_at_least, check_between
+from icpe.core.checks import check_between
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import (
     Limits,
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -55,11 +56,13 @@ class MagicChain(AbstractBandit):
     revealed in the first outcome, so that one explorer serves all of them.
     """
 
-    num_arms: int = parameter(10, "number of arms K")
+    num_arms: int = parameter(10, "number of arms K", at_least=3)
     num_magic: int = parameter(2, "number of magic arms, arm 0 included")
-    noise: float = parameter(0.0, "standard deviation of a reward")
+    noise: float = parameter(
+        0.0, "standard deviation of a reward", at_least=0.0, at_most=1e6
+    )
     horizon: int = parameter(
-        0, "most queries; 0: num_arms, 10 times that with noise", rare=True
+        0, "most queries; 0: num_arms, 10 times that with noise", rare=True, at_least=0
     )
     vary_magic: bool = parameter(
         False, "draw the number of magic arms, and reveal it", rare=True
@@ -70,10 +73,8 @@ class MagicChain(AbstractBandit):
     )
 
     def __check_init__(self):
-        check_at_least("num_arms", self.num_arms, 3)
+        check_ranges(self)
         check_between("num_magic", self.num_magic, 1, self.num_arms - 1)
-        check_between("noise", self.noise, 0.0, 1e6)
-        check_at_least("horizon", self.horizon, 0)
         check_between("most_magic", self._most_magic, 1, self.num_arms - 1)
         check_between("fewest_magic", self.fewest_magic, 1, self._most_magic)
 

@@ -12,7 +12,6 @@ from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.board import Board, BoardCell
-from icpe.core.checks import check_at_least, check_between
 from icpe.core.family import AbstractTaskFamily, StepResult, parameter
 from icpe.core.history import History
 from icpe.core.spec import TaskSpec
@@ -49,16 +48,13 @@ class MagicRoom(AbstractTaskFamily):
     found; the first outcome shows the start, the middle of the room.
     """
 
-    size: int = parameter(6, "cells along a wall K")
-    luck: float = parameter(0.25, "probability that the right door shows itself")
-    horizon: int = parameter(
-        0, "most queries in an episode; 0 means size * size", rare=True
+    size: int = parameter(6, "cells along a wall K", at_least=3)
+    luck: float = parameter(
+        0.25, "probability that the right door shows itself", at_least=0.0, at_most=1.0
     )
-
-    def __check_init__(self):
-        check_at_least("size", self.size, 3)
-        check_between("luck", self.luck, 0.0, 1.0)
-        check_at_least("horizon", self.horizon, 0)
+    horizon: int = parameter(
+        0, "most queries in an episode; 0 means size * size", rare=True, at_least=0
+    )
 
     def in_words(self) -> str:
         return (

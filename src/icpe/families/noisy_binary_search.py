@@ -4,12 +4,12 @@ import jax.numpy as jnp
 import jax.random as jr
 
 from icpe.core.arrays import Index, PRNGKey
-from icpe.core.checks import check_at_least
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
     Limits,
     QueryAxis,
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -33,15 +33,14 @@ class NoisyBinarySearch(AbstractFiniteFamily):
     both equally likely, independently at every query.
     """
 
-    size: int = parameter(8, "how many numbers there are")
+    size: int = parameter(8, "how many numbers there are", at_least=2)
     noise: float = parameter(0.1, "probability that an answer is wrong")
     horizon: int = parameter(
-        0, "most queries in an episode; 0 means 10 * log2(size)", rare=True
+        0, "most queries in an episode; 0 means 10 * log2(size)", rare=True, at_least=0
     )
 
     def __check_init__(self):
-        check_at_least("size", self.size, 2)
-        check_at_least("horizon", self.horizon, 0)
+        check_ranges(self)
         if not 0.0 <= self.noise < 2.0 / 3.0:
             raise InvalidParameterError(
                 f"noise must be at least 0 and less than 2/3, where answers carry no "

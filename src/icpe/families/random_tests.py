@@ -8,9 +8,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
-from icpe.core.checks import check_at_least, check_between, check_seed
+from icpe.core.checks import check_seed
 from icpe.core.family import (
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -28,24 +29,21 @@ class RandomTests(AbstractFiniteFamily):
     With `max_cost` above 1 each test costs a whole number from 1 to it, drawn as well.
     """
 
-    num_conditions: int = parameter(32, "how many conditions there are")
-    num_tests: int = parameter(48, "how many tests there are")
-    num_results: int = parameter(2, "how many results a test can have")
+    num_conditions: int = parameter(32, "how many conditions there are", at_least=2)
+    num_tests: int = parameter(48, "how many tests there are", at_least=1)
+    num_results: int = parameter(2, "how many results a test can have", at_least=2)
     once: bool = parameter(True, "each test can be made once")
-    max_cost: int = parameter(1, "the largest cost of a test")
-    spread: float = parameter(0.5, "how alike the results of a test are")
+    max_cost: int = parameter(1, "the largest cost of a test", at_least=1)
+    spread: float = parameter(
+        0.5, "how alike the results of a test are", at_least=0.02, at_most=1e6
+    )
     horizon: int = parameter(
-        0, "most tests; 0: all where each is made once, else 40", rare=True
+        0, "most tests; 0: all where each is made once, else 40", rare=True, at_least=0
     )
     draw: int = parameter(0, "which table is drawn")
 
     def __check_init__(self):
-        check_at_least("num_conditions", self.num_conditions, 2)
-        check_at_least("num_tests", self.num_tests, 1)
-        check_at_least("num_results", self.num_results, 2)
-        check_at_least("max_cost", self.max_cost, 1)
-        check_between("spread", self.spread, 0.02, 1e6)
-        check_at_least("horizon", self.horizon, 0)
+        check_ranges(self)
         check_seed("draw", self.draw)
 
     @property

@@ -6,7 +6,6 @@ from jax.scipy.stats import norm
 from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
-from icpe.core.checks import check_at_least, check_positive
 from icpe.core.family import (
     AbstractTaskFamily,
     StepResult,
@@ -24,16 +23,12 @@ class SourceOnALine(AbstractTaskFamily):
     in any cell with equal probability.
     """
 
-    num_cells: int = parameter(64, "how many cells the line has")
-    reach: float = parameter(4.0, "distance at which the signal has halved")
-    noise: float = parameter(0.15, "standard deviation of a measurement")
-    horizon: int = parameter(60, "most measurements")
-
-    def __check_init__(self):
-        check_at_least("num_cells", self.num_cells, 2)
-        check_positive("reach", self.reach)
-        check_positive("noise", self.noise)
-        check_at_least("horizon", self.horizon, 1)
+    num_cells: int = parameter(64, "how many cells the line has", at_least=2)
+    reach: float = parameter(
+        4.0, "distance at which the signal has halved", positive=True
+    )
+    noise: float = parameter(0.15, "standard deviation of a measurement", positive=True)
+    horizon: int = parameter(60, "most measurements", at_least=1)
 
     @property
     def spec(self) -> TaskSpec:

@@ -10,7 +10,6 @@ from jaxtyping import Array, Float
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
 from icpe.core.belief import AbstractPredictiveBelief
-from icpe.core.checks import check_at_least, check_positive
 from icpe.core.family import (
     AbstractTaskFamily,
     Limits,
@@ -38,14 +37,9 @@ class TwoPullBandit(AbstractTaskFamily):
     information-directed sampling). Arm 0 is never the answer.
     """
 
-    num_arms: int = parameter(10, "number of arms K, arm 0 included")
-    noise: float = parameter(1.0, "standard deviation of a reward")
-    horizon: int = parameter(100, "most queries in an episode")
-
-    def __check_init__(self):
-        check_at_least("num_arms", self.num_arms, 3)
-        check_positive("noise", self.noise)
-        check_at_least("horizon", self.horizon, 1)
+    num_arms: int = parameter(10, "number of arms K, arm 0 included", at_least=3)
+    noise: float = parameter(1.0, "standard deviation of a reward", positive=True)
+    horizon: int = parameter(100, "most queries in an episode", at_least=1)
 
     @property
     def spec(self) -> TaskSpec:

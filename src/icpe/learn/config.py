@@ -1,7 +1,7 @@
 """Everything that can be chosen about training, with its meaning beside it."""
 
 import dataclasses
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from icpe.core.checks import (
     check_at_least,
@@ -10,7 +10,11 @@ from icpe.core.checks import (
     check_positive,
 )
 from icpe.core.errors import InvalidParameterError
-from icpe.nets.transformer import TransformerConfig
+
+if TYPE_CHECKING:
+    from icpe.nets.transformer import TransformerConfig
+else:
+    TransformerConfig = Any  # which needs jax; settings are checked without it
 
 _NUM_JUDGMENTS = 40
 
@@ -76,6 +80,10 @@ class CommonConfig:
             "updates_per_iteration",
             "replay_size",
             "log_every",
+            "width",
+            "num_layers",
+            "num_heads",
+            "num_kv_heads",
         ):
             check_at_least(name, getattr(self, name), 1)
         check_positive("learning_rate", self.learning_rate)
@@ -93,6 +101,8 @@ class CommonConfig:
     @property
     def transformer(self) -> TransformerConfig:
         """The Transformers' part of the configuration."""
+        from icpe.nets.transformer import TransformerConfig
+
         return TransformerConfig(
             width=self.width,
             num_layers=self.num_layers,

@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey, Scalar
-from icpe.core.checks import check_at_least, check_positive
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
     QueryAxis,
     StepResult,
+    check_ranges,
     data,
     parameter,
     plain_step,
@@ -62,7 +62,9 @@ class ItemBank(AbstractItemTest):
         (0.0,), "abilities that divide the bands", converter=as_numbers
     )
     mean: float = parameter(0.0, "mean of the abilities", rare=True)
-    deviation: float = parameter(1.0, "their standard deviation", rare=True)
+    deviation: float = parameter(
+        1.0, "their standard deviation", rare=True, positive=True
+    )
     grades: tuple[int, ...] = parameter(
         (),
         "grades of each item above the lowest; empty: 1 each",
@@ -84,11 +86,12 @@ class ItemBank(AbstractItemTest):
     costs: tuple[float, ...] = parameter(
         (), "cost of each item; empty: 1 each", words=True, converter=as_numbers
     )
-    horizon: int = parameter(0, "most items in a test; 0: all, up to 60", rare=True)
+    horizon: int = parameter(
+        0, "most items in a test; 0: all, up to 60", rare=True, at_least=0
+    )
 
     def __check_init__(self):
-        check_at_least("horizon", self.horizon, 0)
-        check_positive("deviation", self.deviation)
+        check_ranges(self)
         if not self.cuts or list(self.cuts) != sorted(set(self.cuts)):
             raise InvalidParameterError(
                 f"cuts must be one or more rising numbers; got {self.cuts}."

@@ -8,9 +8,15 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey
-from icpe.core.checks import check_at_least
 from icpe.core.errors import InvalidParameterError
-from icpe.core.family import StepResult, data, parameter, plain_reset, plain_step
+from icpe.core.family import (
+    StepResult,
+    check_ranges,
+    data,
+    parameter,
+    plain_reset,
+    plain_step,
+)
 from icpe.core.history import History
 from icpe.core.spec import TaskSpec
 from icpe.families.finite import AbstractFiniteFamily, FiniteModelBelief
@@ -74,11 +80,14 @@ class Likelihoods(AbstractFiniteFamily):
     )
     once: bool = parameter(True, "each query can be made once")
     horizon: int = parameter(
-        0, "most queries; 0: all where each is made once, else 40", rare=True
+        0,
+        "most queries; 0: all where each is made once, else 40",
+        rare=True,
+        at_least=0,
     )
 
     def __check_init__(self):
-        check_at_least("horizon", self.horizon, 0)
+        check_ranges(self)
         num_hypotheses, num_queries, num_outcomes = self.table.shape
         sizes = (
             ("prior", self.prior, num_hypotheses),

@@ -15,11 +15,11 @@ from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey
 from icpe.core.belief import AbstractPredictiveBelief, Outlook
-from icpe.core.checks import check_at_least
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
     AbstractTaskFamily,
     StepResult,
+    check_ranges,
     data,
     parameter,
     plain_reset,
@@ -87,10 +87,10 @@ class Network(AbstractTaskFamily):
     costs: tuple[float, ...] = parameter(
         (), "cost of each query; empty: 1 each", words=True, converter=as_numbers
     )
-    horizon: int = parameter(0, "most queries; 0: all of them", rare=True)
+    horizon: int = parameter(0, "most queries; 0: all of them", rare=True, at_least=0)
 
     def __check_init__(self):
-        check_at_least("horizon", self.horizon, 0)
+        check_ranges(self)
         number = len(self.variables)
         if len(self.states) != number or len(self.parents) != number:
             raise InvalidParameterError(

@@ -11,10 +11,11 @@ import jax.random as jr
 from jaxtyping import Array, Float, UInt8
 
 from icpe.core.arrays import Index, PRNGKey
-from icpe.core.checks import check_at_least, check_between
+from icpe.core.checks import check_between
 from icpe.core.family import (
     AbstractTaskFamily,
     StepResult,
+    check_ranges,
     parameter,
     plain_reset,
     plain_step,
@@ -60,7 +61,7 @@ class Patches(AbstractTaskFamily):
     split: Split = parameter("train", "train, calibration or test images")
     patch_size: int = parameter(5, "rows and columns of a patch")
     horizon: int = parameter(
-        0, "most queries in an episode; 0 means all patches", rare=True
+        0, "most queries in an episode; 0 means all patches", rare=True, at_least=0
     )
     repeats: bool = parameter(False, "let a patch be asked for again", rare=True)
     rotation: float = parameter(30.0, "largest turn, in degrees", rare=True)
@@ -78,10 +79,10 @@ class Patches(AbstractTaskFamily):
     in_memory: LabeledImages | None = eqx.field(default=None, metadata={"loaded": True})
 
     def __check_init__(self):
+        check_ranges(self)
         source = self.source
         smallest = min(source.height, source.width)
         check_between("patch_size", self.patch_size, 1, smallest)
-        check_at_least("horizon", self.horizon, 0)
         if not self.repeats:
             check_between("horizon", self.horizon, 0, self.num_patches)
         _ = self.distortion

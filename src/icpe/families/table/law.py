@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey
-from icpe.core.checks import check_at_least
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
     AbstractTaskFamily,
     StepResult,
+    check_ranges,
     data,
     parameter,
     plain_reset,
@@ -74,7 +74,7 @@ class CaseTable(AbstractTaskFamily):
     units: tuple[str, ...] = parameter(
         (), "unit of each feature; none if empty", words=True, converter=tuple
     )
-    horizon: int = parameter(2, "most queries for a case")
+    horizon: int = parameter(2, "most queries for a case", at_least=1)
     cells: Int[Array, "classes rows features"] = data(
         "cell of each feature of each row, class by class",
         jnp.int8,
@@ -114,7 +114,7 @@ class CaseTable(AbstractTaskFamily):
     )
 
     def __check_init__(self):
-        check_at_least("horizon", self.horizon, 1)
+        check_ranges(self)
         num_classes, _, num_features = self.cells.shape
         for name, found, wanted in (
             ("features", len(self.features), num_features),

@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Int
 
-from icpe.core.errors import InvalidParameterError
+from icpe.core.checks import check_share_of_rows
 from icpe.integrations.tables.related_rows import one_of_each
 
 MOST_ROWS = 2048
@@ -39,11 +39,7 @@ def split_rows(
     Raises:
         InvalidParameterError: the share is not one.
     """
-    if not 0.0 <= share < 1.0:
-        raise InvalidParameterError(
-            f"held_out must be a share of the rows, at least 0 and below 1; got "
-            f"{share}."
-        )
+    check_share_of_rows("held_out", share)
     single = np.arange(len(labels))
     if subjects is not None:
         single = one_of_each(subjects, random)

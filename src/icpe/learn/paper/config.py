@@ -1,13 +1,17 @@
 """Everything that can be chosen about the paper's learner."""
 
 import dataclasses
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from icpe.core.checks import check_at_least, check_between, check_positive
 from icpe.core.errors import InvalidParameterError
-from icpe.explorers.neural.config import NetConfig
-from icpe.explorers.neural.paper import Objective
 from icpe.learn.config import CommonConfig
+
+if TYPE_CHECKING:
+    from icpe.explorers.neural.config import NetConfig
+    from icpe.explorers.neural.paper import Objective
+else:
+    NetConfig = Objective = Any  # which need jax; settings are checked without it
 
 Reward = Literal["max", "truth", "log-truth", "environment"]
 """What an episode earns when it ends at D: the largest posterior probability, that of
@@ -98,6 +102,8 @@ class PaperConfig(CommonConfig):
     @property
     def objective(self) -> Objective:
         """The one request that is trained for."""
+        from icpe.explorers.neural.paper import Objective
+
         if self.budget:
             return Objective(budget=self.budget)
         return Objective(error_prob=self.error_prob)
@@ -105,6 +111,8 @@ class PaperConfig(CommonConfig):
     @property
     def net_config(self) -> NetConfig:
         """The networks' part of the configuration."""
+        from icpe.explorers.neural.config import NetConfig
+
         return NetConfig(self.transformer, self.summary)
 
     @property
