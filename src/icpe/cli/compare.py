@@ -55,7 +55,7 @@ def run(args: Args) -> int:
     from icpe.cli.terminal import output, print_json, progress_meter
 
     check_seed(args.seed)
-    check_num_episodes("--episodes", args.episodes)
+    check_num_episodes("--episodes", args.episodes, fewest=2)
     if not 0.0 < args.accuracy < 1.0:
         raise InvalidParameterError(
             "--accuracy must lie strictly between 0 and 1, as in 0.9; got "

@@ -93,10 +93,12 @@ def check_words(
     settings: Mapping[str, str],
     source: Source | None = None,
     request: Request | None = None,
+    *,
+    usual: bool = False,
 ) -> None:
     """Complains about what can be seen before anything is loaded; see `resolve`.
 
-    With a request also about those who cannot serve it.
+    With a request also about those who cannot serve it; see `check_request`.
     """
     if not words:
         raise InvalidParameterError(
@@ -116,7 +118,7 @@ def check_words(
             document = check_readable(path)
             if request is not None:
                 with as_options():
-                    check_request(document, request)
+                    check_request(document, request, usual=usual)
             files.append(path)
     if source is not None and source.is_given:
         return

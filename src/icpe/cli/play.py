@@ -78,6 +78,10 @@ def run(args: Args) -> int:
         raise InvalidParameterError(
             "--human and --json cannot be combined; leave one of them out."
         )
+    if args.human and args.strip is not None:
+        raise InvalidParameterError(
+            "--human and --strip cannot be combined; leave one of them out."
+        )
     _check_save(args)
     check_words(
         [args.explorer],
@@ -85,6 +89,7 @@ def run(args: Args) -> int:
         args.settings,
         args.source,
         args.goal.request(DEFAULT_ERROR_PROB),
+        usual=args.goal.error_prob is None,
     )
     from icpe.artifact.serving import serve
 
@@ -240,17 +245,12 @@ def _served(request, player) -> str:
 
 def _check_strip(args: Args, family) -> None:
     """Complains now about what could not be drawn later."""
-    from icpe.core.errors import InvalidParameterError
     from icpe.core.files import check_writable
     from icpe.evaluate.frames import PictureEpisode
     from icpe.evaluate.plots import check_plot_path
 
     if args.strip is None:
         return
-    if args.human:
-        raise InvalidParameterError(
-            "--human and --strip cannot be combined; leave one of them out."
-        )
     PictureEpisode(family.spec, (), 0)
     if args.strip.suffix.lower() == ".gif":
         check_writable(args.strip)

@@ -74,8 +74,16 @@ def served_requests(
     return sorted(served.values(), key=lambda it: -it.error_prob)
 
 
-def check_request(document: Mapping[str, Any], request: Request) -> None:
+def check_request(
+    document: Mapping[str, Any], request: Request, *, usual: bool = False
+) -> None:
     """Complains about what a trained explorer cannot serve, before it is loaded.
+
+    Args:
+        document: what the explorer's file says.
+        request: what is asked of it.
+        usual: whether its error probability is only the usual one, in whose place
+            another one will be asked for if it is not served.
 
     Raises:
         OperatingPointError: the budget or cap exceeds the horizon, the price is none
@@ -87,7 +95,9 @@ def check_request(document: Mapping[str, Any], request: Request) -> None:
     request.check_counts(table["horizon"])
     if request.price is not None and "rule" not in document:
         check_trained_price(request.price, *document["price_range"])
-    if request.error_prob is not None and request.promise == Promise.AVERAGE:
+    if usual or request.error_prob is None:
+        return
+    if request.promise == Promise.AVERAGE:
         _check_error_prob(document, request.error_prob, request.max_queries)
 
 

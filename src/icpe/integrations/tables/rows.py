@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from icpe.core.checks import check_share_of_rows
+from icpe.core.errors import InvalidParameterError
 from icpe.integrations.tables.related_rows import one_of_each
 
 MOST_ROWS = 2048
