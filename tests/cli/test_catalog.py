@@ -210,6 +210,9 @@ QUICK = (
     (2, "play gaussian-bandit-4 --error-prob 0.0001"),
     (2, "evaluate gaussian-bandit-4 --error-prob 0.1 --address auto"),
     (2, "certify gaussian-bandit-4 --verify --address auto"),
+    (2, "certify cases.csv --error-prob 0.1 --groups [[0]]"),
+    (2, "certify binary-search-8 --verify --budget 99"),
+    (2, "calibrate cases.csv --max-queries 0"),
     (2, "compare gaussian-bandit-4 lucb --episodes 1"),
     (2, "play digits --human --strip x.png"),
 )

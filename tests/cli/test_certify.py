@@ -174,6 +174,7 @@ def test_a_budget_is_answered_by_a_lower_bound(icpe, file):
         ("--error-prob 0.01 --episodes 9", "episodes must be at least 5"),
         ("--error-prob 0.1 --verify", "has no certificate for error_prob 0.1"),
         ("--verify", "The file has no certificate; make one"),
+        ("--error-prob 0.1 --groups [[0]]", "--groups goes with --promise every-"),
         ("--error-prob 0.1 --seed -1", "--seed must be between"),
     ],
 )

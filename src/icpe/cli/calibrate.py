@@ -64,7 +64,7 @@ def _run(args: Args) -> int:
     from icpe.cli.processes import written_by_the_first
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json
-    from icpe.core.checks import check_num_episodes
+    from icpe.core.checks import check_at_least, check_num_episodes
     from icpe.core.distributed import leads
     from icpe.core.files import check_writable
 
@@ -72,6 +72,8 @@ def _run(args: Args) -> int:
         check_seed(args.seed)
     if args.episodes is not None:
         check_num_episodes("--episodes", args.episodes)
+    for cap in args.max_queries:
+        check_at_least("--max-queries", cap, 1)
     path = changeable_file(args.file)
     check_readable(path)
     if leads():

@@ -82,18 +82,23 @@ def run(args: Args) -> int:
 def _run(args: Args) -> int:
     from icpe.cli.artifact_files import changeable_file, check_readable, readable_file
     from icpe.cli.engines import check_address, spread
-    from icpe.cli.options import check_seed
+    from icpe.cli.options import as_options, check_seed
     from icpe.cli.processes import written_by_the_first
     from icpe.cli.runtime import keep_compiled_programs
+    from icpe.cli.served import check_request
     from icpe.core.distributed import leads
     from icpe.core.files import check_writable
+    from icpe.core.goals import Request
 
     if args.seed is not None:
         check_seed(args.seed)
     check_address(args.where.engine, args.where.address)
     _check_request(args)
     find = readable_file if args.verify else changeable_file
-    check_readable(find(args.file))
+    document = check_readable(find(args.file))
+    if args.budget is not None:
+        with as_options():
+            check_request(document, Request(budget=args.budget))
     from icpe.artifact.artifact import Artifact
 
     if args.verify:
@@ -126,11 +131,15 @@ def _check_request(args: Args) -> None:
     from icpe.artifact.certificate import certifiable_request
     from icpe.cli.options import as_options
     from icpe.core.checks import check_confidence, check_num_episodes
+    from icpe.core.errors import InvalidParameterError
 
     if args.episodes is not None:
         check_num_episodes("--episodes", args.episodes)
     check_confidence(args.confidence, "--confidence")
-    _groups_of(args.groups)
+    if _groups_of(args.groups) is not None and args.promise != "every-hypothesis":
+        raise InvalidParameterError(
+            "--groups goes with --promise every-hypothesis; add that, or leave it out."
+        )
     if not args.verify or (args.error_prob, args.budget) != (None, None):
         with as_options():
             certifiable_request(args.error_prob, args.budget)

@@ -224,12 +224,10 @@ def _find(
         it for it in _usable(artifact) if (it.promise or Promise.AVERAGE) == promise
     ]
     if error_prob is None:
-        kept = [(it.budget, it) for it in known if it.budget is not None]
-        found = [it for value, it in kept if value == budget]
+        found = [it for it in known if it.budget == budget]
         asked = f"budget {budget}"
     else:
-        kept = [(it.error_prob, it) for it in known if it.error_prob is not None]
-        found = [it for value, it in kept if value <= error_prob]
+        found = [it for it in known if it.error_prob and it.error_prob <= error_prob]
         asked = f"error_prob {error_prob}"
         if promise != Promise.AVERAGE:
             asked += f" with promise {promise}"
@@ -238,12 +236,19 @@ def _find(
         artifact.table_hash_for(promise),
     )
     if certificate is None:
-        has = [f"{value} with confidence {it.confidence:g}" for value, it in kept]
+        has = [_named(it) for it in _usable(artifact)]
         raise ArtifactError(
             f"The file has no certificate for {asked} with confidence {confidence:g}; "
             f"it has {', '.join(has) or 'none at all'}; {_HOW}"
         )
     return certificate
+
+
+def _named(it: Certificate) -> str:
+    """A certificate among others."""
+    about = f"budget {it.budget}" if it.budget else f"error_prob {it.error_prob}"
+    promise = f" and promise {it.promise}" if it.promise else ""
+    return f"{about} with confidence {it.confidence:g}{promise}"
 
 
 def _usable(artifact: Artifact) -> list[Certificate]:
