@@ -78,7 +78,7 @@ def test_what_is_not_there_cannot_be_verified(certified):
         ArtifactError, match=r"0.5 with confidence 0.95; it has error_prob 0.6 with"
     ):
         verify(certified, 0.5)
-    with pytest.raises(ArtifactError, match="for budget 1 .* it has error_prob 0.6"):
+    with pytest.raises(ArtifactError, match=r"for budget 1 .* it has error_prob 0.6"):
         verify(certified, budget=1)
 
 
