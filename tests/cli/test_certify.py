@@ -132,7 +132,8 @@ def test_a_full_disk_is_not_taken_for_a_refusal(icpe, file, monkeypatch):
 
 
 def test_verify_accepts_what_it_should_and_notices_changes(icpe, file):
-    icpe(f"certify {file} --error-prob 0.6 --episodes 512")
+    called = icpe(f"certify {file} --error-prob 0.6 --episodes 512")
+    assert "No guard: nothing notices answers that do not look like" in called.out
     before = file.read_bytes()
     called = icpe(f"certify {file} --verify")
     assert called.status == 0, called.out

@@ -11,6 +11,7 @@ from icpe.artifact.document import is_sealed_by_the_old_rule
 from icpe.artifact.operating_table import OperatingTable
 from icpe.artifact.rule_gain import RuleGain
 from icpe.cli.catalog import describe_record, in_words
+from icpe.cli.guard_words import guard_words
 from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
 from icpe.cli.terminal import floored, printable
@@ -75,14 +76,8 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
     else:
         _print_table(console, document)
     _print_certificates(console, document["certificates"], path)
-    guard = document.get("guard")
-    if guard is not None:
-        console.print(
-            "[dim]guarded: sessions whose answers do not look like this family's lose "
-            "the certificate; of its own sessions at most "
-            f"{100 * guard['record']['upper_bound']:.2g} % do[/]",
-            soft_wrap=True,
-        )
+    guard = escape(guard_words(document, path))
+    console.print(f"[dim]{guard}[/]", soft_wrap=True, highlight=False)
     if document.get("against_rule") is not None:
         gain = RuleGain.from_dict(document["against_rule"])
         console.print(f"\n{escape(gain.sentence)}", soft_wrap=True, highlight=False)

@@ -146,6 +146,7 @@ def _check_request(args: Args) -> None:
 
 
 def _certify(args: Args, artifact, path) -> int:
+    from icpe.cli.guard_words import guard_words
     from icpe.cli.terminal import output, print_json, progress_meter
     from icpe.evaluate.certify import certify
 
@@ -174,6 +175,9 @@ def _certify(args: Args, artifact, path) -> int:
         if kept is artifact:
             output().print("The file has this already; no more episodes were played.")
         _print_certificate(output(), certificate)
+        if kept.guard is None:
+            said = guard_words(kept.document(), args.file)
+            output().print(f"\n{said[0].upper()}{said[1:]}.", soft_wrap=True, markup=False)
     return _NOT_CERTIFIED if certificate.certified is False else 0
 
 
