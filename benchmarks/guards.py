@@ -37,7 +37,7 @@ PAGE = DOCS / "certificates.md"
 EPISODES = 4096
 FRESH = 20_000
 CHANGED = 2048
-FEWEST_UNITS = 2048
+FEWEST_UNITS = 8192
 """Sessions in other units, of which 99 % are to be noticed by the third query."""
 LONGEST = 20
 """Queries within which an alarm is awaited."""

@@ -6,6 +6,7 @@ import functools as ft
 import jax.random as jr
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from icpe.artifact import Artifact
 from icpe.artifact.guard import Guard, Limits, Scores, scores
@@ -16,6 +17,7 @@ from icpe.evaluate.guard import (
     FEWEST_EPISODES,
     MOST_FALSE_ALARMS,
     GuardStage,
+    _aimed_at,
     _bound,
     count_alarms,
     guard_problems,
@@ -185,7 +187,7 @@ def test_the_first_answers_have_limits_of_their_own():
     artifact = guarded(BANDIT)
     assert artifact.guard is not None
     limits = artifact.guard.limits
-    assert limits.first == 4 and limits.at(4) != limits.at(5)
+    assert limits.first == 3 and limits.at(3) != limits.at(4)
     again = Guard.of(artifact.guard.to_dict(), artifact.guard.law.arrays(), BANDIT.spec)
     assert again is not None and again.limits == limits
     score = np.full((1, 6), -np.inf)
@@ -193,8 +195,8 @@ def test_the_first_answers_have_limits_of_their_own():
     early[0, 3] = late[0, 4] = 2.0
     strict = Limits(3.0, 3.0, first=4, first_one=1.0, first_together=1.0)
     for found, alarm in ((early, 4.0), (late, np.inf)):
-        assert Scores(found, score).first_alarm(strict) == alarm
-        assert Scores(score, found).first_alarm(strict) == alarm
+        assert Scores(found, score, score).first_alarm(strict) == alarm
+        assert Scores(score, found, score).first_alarm(strict) == alarm
 
 
 def test_guards_from_before_have_one_limit_for_all_answers():
@@ -204,6 +206,14 @@ def test_guards_from_before_have_one_limit_for_all_answers():
     found = Guard.of(values, artifact.guard.law.arrays(), BANDIT.spec)
     assert found is not None and found.to_dict() == values
     assert found.limits.at(1) == found.limits.at(9) == (5.0, 4.0)
+
+
+def test_limits_aim_at_what_so_many_episodes_can_show():
+    for episodes in (FEWEST_EPISODES, 2048, 16_384):
+        aimed_at = _aimed_at(episodes)
+        alarms = int(binom.ppf(0.95, episodes, aimed_at))
+        assert _bound(alarms, episodes, 0) <= MOST_FALSE_ALARMS
+        assert _bound(alarms + 1, episodes, 0) > MOST_FALSE_ALARMS
 
 
 def test_the_fewest_episodes_can_show_that_alarms_are_rare_enough():
@@ -217,9 +227,9 @@ def test_no_more_episodes_are_played_than_can_show_it(monkeypatch):
 
     def noisy(stage, name, episodes, law):
         played.append(name)
-        return [Scores(np.full((episodes, 1), 9.0), np.zeros((episodes, 1)))]
+        return [Scores(np.full((episodes, 1), 9.0), *np.zeros((2, episodes, 1)))]
 
     monkeypatch.setattr(GuardStage, "scores", noisy)
-    monkeypatch.setattr("icpe.evaluate.guard._limits", lambda chosen: limits)
+    monkeypatch.setattr("icpe.evaluate.guard._limits", lambda *_: limits)
     assert measure_guard(artifact, episodes=FEWEST_EPISODES) is None
     assert played == ["limits", "check 0"]

@@ -110,7 +110,7 @@ def rewarded(family) -> Artifact:
         words=np.array([[7.0]], np.float32),
         chance=np.broadcast_to(np.array([0.01, 0.99], np.float32), (*shape, 2)).copy(),
     )
-    guard = Guard(law, Limits(7.0, 5.0), {})
+    guard = Guard(law, Limits(7.0, 5.0, 3, 8.0, 2.0, first_wider=True), {})
     return dataclasses.replace(untrained(family), guard=guard)
 
 

@@ -45,6 +45,9 @@ class Limits:
             large by chance, and those of other units are large at once.
         first_one: as `one`, for these answers.
         first_together: as `together`, for these answers.
+        first_wider: whether these are held against a wider spread alone
+            (`AbstractOutcomeLaw.at_first`); guards of older files hold them against
+            all.
     """
 
     one: float
@@ -52,6 +55,7 @@ class Limits:
     first: int = 0
     first_one: float = 0.0
     first_together: float = 0.0
+    first_wider: bool = False
 
     @property
     def with_slack(self) -> "Limits":
@@ -71,7 +75,13 @@ class Limits:
     def to_dict(self) -> dict[str, Any]:
         """As a file keeps them."""
         found = dataclasses.asdict(self)
+        if not self.first_wider:
+            del found["first_wider"]
         return found if self.first else {name: found[name] for name in _PLAIN}
+
+    def wider(self, number: int) -> bool:
+        """Whether other spreads are left out after so many answers."""
+        return self.first_wider and number <= self.first
 
     def _with(self, change: Callable[[float], float]) -> "Limits":
         return Limits(
@@ -80,6 +90,7 @@ class Limits:
             self.first,
             change(self.first_one),
             change(self.first_together),
+            self.first_wider,
         )
 
 
@@ -119,7 +130,7 @@ class Guard:
             ValueError: the arrays are not about so many queries and hypotheses.
         """
         fields = {field.name for field in dataclasses.fields(Limits)}
-        if set(values["limits"]) not in (fields, set(_PLAIN)):
+        if set(values["limits"]) not in (fields, fields - {"first_wider"}, set(_PLAIN)):
             return None
         law = law_of(arrays)
         found = {name: array.shape for name, array in arrays.items()}
@@ -194,10 +205,12 @@ class Watch:
                 else f"{measured} came for {asked}, where {expected} were expected"
             )
             return f"{strange}; are the units and the order of answers right?"
-        if _together(odds[None])[0] > most_together:
-            better = int(odds.max(axis=1).argmax())
+        held = law.at_first if self.guard.limits.wider(number) else slice(None)
+        if _together(odds[None, held])[0] > most_together:
+            better = int(odds[held].max(axis=1).argmax())
+            explained = np.array(law.others)[held][better]
             return (
-                f"{number} answers together {law.others[better]}; are the "
+                f"{number} answers together {explained}; are the "
                 "units, the noise and the order of answers right?"
             )
         return None
@@ -212,6 +225,8 @@ class Scores:
 
     one: Float[np.ndarray, "episodes steps"]
     together: Float[np.ndarray, "episodes steps"]
+    wider: Float[np.ndarray, "episodes steps"]
+    """As `together`, against those of the other laws that count at first."""
 
     def exceeds(self, limits: Limits) -> np.ndarray:
         """Which of them would have raised an alarm."""
@@ -222,7 +237,9 @@ class Scores:
         limits = limits.with_slack
         steps = self.one.shape[1]
         one, together = np.array([limits.at(1 + i) for i in range(steps)]).T
-        raised = (self.one > one) | (self.together > together)
+        at_first = np.array([limits.wider(1 + i) for i in range(steps)])
+        found = np.where(at_first, self.wider, self.together)
+        raised = (self.one > one) | (found > together)
         return np.where(raised.any(axis=1), 1.0 + raised.argmax(axis=1), np.inf)
 
 
@@ -250,7 +267,7 @@ def scores(
     counts = np.zeros((number, num_queries, outcomes.shape[2]))
     sums = np.zeros_like(counts)
     odds: np.ndarray | None = None
-    found = np.full((2, number, steps), -np.inf)
+    found = np.full((3, number, steps), -np.inf)
     for step in range(steps):
         rows = np.flatnonzero(length > step)
         if not len(rows):
@@ -267,6 +284,7 @@ def scores(
         odds[rows] += surprise.odds
         found[0, rows, step] = surprise.found - np.log(step + 1)
         found[1, rows, step] = _together(odds[rows])
+        found[2, rows, step] = _together(odds[rows][:, law.at_first])
         counted = law.is_number(outcome)
         counts[rows, query] += counted
         sums[rows, query] += np.where(counted, outcome, 0.0)

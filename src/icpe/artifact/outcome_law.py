@@ -20,6 +20,9 @@ _WIDE = 2.6
 """Standard deviations on each side of what is called expected, about 99 %."""
 _SPREADS = (0.1, 0.5, 2.0, 8.0)
 """Of the other laws of numbers, in standard deviations of the law itself."""
+_FIRST_SPREAD = 2.0
+"""What the first answers are held against. A smaller spread takes many answers to be
+told from chance, and what a larger one would notice exceeds the limit of this one."""
 _LARGEST = 100.0
 """Standard deviations; farther away is no stranger."""
 
@@ -66,6 +69,11 @@ class AbstractOutcomeLaw(abc.ABC):
     @abc.abstractmethod
     def others(self) -> tuple[str, ...]:
         """The laws that it is held against, in words for "the answers ..."."""
+
+    @property
+    def at_first(self) -> Bool[np.ndarray, "others"]:
+        """Which of them the first few answers are held against."""
+        return np.ones(len(self.others), bool)
 
     def context_of(
         self, first_outcome: Float[np.ndarray, "batch entries"]
@@ -205,6 +213,10 @@ class NumberLaw(AbstractOutcomeLaw):
             for spread in _SPREADS
         )
         return (*spreads, "fit no hypothesis of the family")
+
+    @property
+    def at_first(self) -> Bool[np.ndarray, "others"]:
+        return np.array([*(it == _FIRST_SPREAD for it in _SPREADS), True])
 
     def context_of(self, first_outcome):
         if self.contexts is None:

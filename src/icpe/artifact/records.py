@@ -62,3 +62,4 @@ class LimitsRecord:
     first: int = 0
     first_one: float = 0.0
     first_together: float = 0.0
+    first_wider: bool = False

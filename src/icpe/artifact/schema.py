@@ -172,9 +172,13 @@ def _check_certificates(certificates: Any) -> None:
             _check_ranges(played, f"{where}.ladder")
 
 
-_OLD_LIMITS = ({"one", "together"}, {"one", "more", "less"})
-"""Of guards without limits for the first answers, and of those before, which are not
-used any more."""
+_OLD_LIMITS = (
+    {"one", "together", "first", "first_one", "first_together"},
+    {"one", "together"},
+    {"one", "more", "less"},
+)
+"""Of guards that hold the first answers against all laws, of those without limits for
+these, and of those before, which are not used any more."""
 
 
 def _check_guard(guard: Any) -> None:
@@ -182,10 +186,13 @@ def _check_guard(guard: Any) -> None:
     limits = guard.get("limits")
     check_value(limits, dict, "guard.limits")
     names = set(LimitsRecord.__annotations__)
+    numbers = {name: it for name, it in limits.items() if name != "first_wider"}
     if set(limits) not in (names, *_OLD_LIMITS) or not all(
-        map(_is_number, limits.values())
+        map(_is_number, numbers.values())
     ):
-        raise ValueError(f"guard.limits must be the numbers {', '.join(sorted(names))}")
+        wanted = ", ".join(sorted(names - {"first_wider"}))
+        raise ValueError(f"guard.limits must be the numbers {wanted}")
+    check_value(limits.get("first_wider", False), bool, "guard.limits.first_wider")
     check_value(guard.get("record"), dict, "guard.record")
     check_value(guard["record"].get("upper_bound"), float, "guard.record.upper_bound")
 

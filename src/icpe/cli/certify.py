@@ -177,7 +177,9 @@ def _certify(args: Args, artifact, path) -> int:
         _print_certificate(output(), certificate)
         if kept.guard is None:
             said = guard_words(kept.document(), args.file)
-            output().print(f"\n{said[0].upper()}{said[1:]}.", soft_wrap=True, markup=False)
+            output().print(
+                f"\n{said[0].upper()}{said[1:]}.", soft_wrap=True, markup=False
+            )
     return _NOT_CERTIFIED if certificate.certified is False else 0
 
 

@@ -35,10 +35,12 @@ from icpe.theory.intervals import clopper_pearson_lower, clopper_pearson_upper
 MOST_FALSE_ALARMS = 0.01
 """Share of whole sessions of the family; its upper bound is kept below."""
 CONFIDENCE = 0.99
-_AIMED_AT = 0.00125
-"""Share that each of the four limits is chosen for."""
-FIRST_ANSWERS = 4
-"""That have limits of their own, and half of the false alarms."""
+FIRST_ANSWERS = 3
+"""That have limits of their own, and most of the false alarms."""
+_SHARES = {"one": 0.1, "together": 0.2, "first_one": 0.1, "first_together": 0.6}
+"""Of the false alarms. Other units show at once, in several answers together."""
+_LIKELY = 0.95
+"""Probability that limits with as many alarms as they are chosen for pass."""
 _STREAM = 0x6A4D
 _NUM_PRICES = 3
 _LARGEST_CHUNK, _MOST_BELIEFS = 512, 2**25
@@ -72,7 +74,7 @@ def measure_guard(
     stage = GuardStage(artifact, seed)
     points = stage.points("law", episodes)
     law = count_law(stage.spec, itertools.chain.from_iterable(points))
-    limits = _limits(stage.scores("limits", episodes, law))
+    limits = _limits(stage.scores("limits", episodes, law), _aimed_at(episodes))
     for attempt in range(_MOST_TRIES):
         if _bound(0, episodes, attempt) > MOST_FALSE_ALARMS:
             break  # so few episodes cannot show it any more
@@ -250,29 +252,35 @@ def _play(
     )
 
 
-def _limits(chosen: list[Scores]) -> Limits:
+def _aimed_at(episodes: int) -> float:
+    """Share of sessions with an alarm that as many episodes can show to be rare."""
+    alarms = 0
+    while _bound(alarms + 1, episodes, 0) <= MOST_FALSE_ALARMS:
+        alarms += 1
+    return float(clopper_pearson_lower(alarms + 1, episodes, _LIKELY))
+
+
+def _limits(chosen: list[Scores], aimed_at: float) -> Limits:
     """What few sessions exceed, at the first answers and later."""
     early, late = slice(None, FIRST_ANSWERS), slice(FIRST_ANSWERS, None)
-    found = {
-        (name, part): _limit([getattr(it, name)[:, steps] for it in chosen])
-        for name in ("one", "together")
-        for part, steps in (("early", early), ("late", late))
+    scores = {
+        "one": [it.one[:, late] for it in chosen],
+        "together": [it.together[:, late] for it in chosen],
+        "first_one": [it.one[:, early] for it in chosen],
+        "first_together": [it.wider[:, early] for it in chosen],
     }
-    return Limits(
-        one=found["one", "late"],
-        together=found["together", "late"],
-        first=FIRST_ANSWERS,
-        first_one=found["one", "early"],
-        first_together=found["together", "early"],
-    )
+    found = {
+        name: _limit(scores[name], aimed_at * share) for name, share in _SHARES.items()
+    }
+    return Limits(**found, first=FIRST_ANSWERS, first_wider=True)
 
 
-def _limit(chosen: list[np.ndarray]) -> float:
+def _limit(chosen: list[np.ndarray], aimed_at: float) -> float:
     """The largest, over the operating points, of what few sessions exceed."""
     values = []
     for found in chosen:
         reached = found.max(axis=1, initial=-np.inf)
         reached = reached[np.isfinite(reached)]
         if len(reached):
-            values.append(float(np.quantile(reached, 1.0 - _AIMED_AT)))
+            values.append(float(np.quantile(reached, 1.0 - aimed_at)))
     return max([0.1, *values])

@@ -15,6 +15,7 @@ _LEAST = math.exp(-_MOST_SURPRISE)
 _LEAST_WEIGHT = 1e-3
 _WIDE = 2.6
 _SPREADS = (0.1, 0.5, 2.0, 8.0)
+_FIRST_SPREAD = 2.0
 _LARGEST = 100.0
 
 
@@ -98,8 +99,12 @@ class Watch:
                 else f"{measured} came for {asked}, where {expected} were expected"
             )
             return f"{strange}; are the units and the order of answers right?"
+        others = list(range(len(odds)))
+        if guard.limits.get("first_wider") and self.number <= guard.limits["first"]:
+            others = list(guard.law.at_first)
+        odds = odds[others]
         if _log_sum_exp(odds.ravel()) - math.log(odds.size) > most_together:
-            better = guard.law.others[int(odds.max(axis=1).argmax())]
+            better = guard.law.others[others[int(odds.max(axis=1).argmax())]]
             return (
                 f"{self.number} answers together {better}; are the "
                 "units, the noise and the order of answers right?"
@@ -114,6 +119,7 @@ class SymbolLaw:
     symbols: np.ndarray
     probability: np.ndarray
     others = ("come as if at random", "fit no hypothesis of the family")
+    at_first = (0, 1)
 
     def context_of(self, first_outcome: np.ndarray) -> int:
         """There is one alone."""
@@ -170,6 +176,7 @@ class NumberLaw:
         ),
         "fit no hypothesis of the family",
     )
+    at_first = (_SPREADS.index(_FIRST_SPREAD), len(_SPREADS))
 
     def context_of(self, first_outcome: np.ndarray) -> int:
         """The nearest, each entry in its range."""

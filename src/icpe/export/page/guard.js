@@ -5,6 +5,7 @@ const LEAST = Math.exp(-MOST_SURPRISE);
 const LEAST_WEIGHT = 1e-3;
 const WIDE = 2.6;
 const SPREADS = [0.1, 0.5, 2, 8];
+const FIRST_SPREAD = 2;
 const LARGEST = 100;
 
 /** A number as Python's format "g" writes it, with so many digits. */
@@ -98,6 +99,11 @@ class SymbolLaw {
     return 0;
   }
 
+  /** Whether the first answers are held against this other law. */
+  atFirst() {
+    return true;
+  }
+
   at(query, row, symbol) {
     return this.table[(query * this.rows + row) * this.symbols.length + symbol];
   }
@@ -160,6 +166,11 @@ class NumberLaw {
     this.contexts = arrays.contexts ?? null;
     [, this.rows, this.entries] = arrays.mean.shape;
     this.words = arrays.words.shape[0];
+  }
+
+  /** Whether the first answers are held against this other law. */
+  atFirst(other) {
+    return other >= SPREADS.length || SPREADS[other] === FIRST_SPREAD;
   }
 
   /** Of what may be revealed before the first query, the nearest, each entry in its range. */
@@ -344,11 +355,13 @@ class Watch {
         : `${measured.words} came for ${asked}, where ${expected} were expected`;
       return `${strange}; are the units and the order of answers right?`;
     }
-    const all = this.odds.flat();
+    const wider = first && this.limits.first_wider;
+    const others = this.odds.map((_, i) => i).filter((i) => !wider || this.law.atFirst(i));
+    const all = others.flatMap((i) => this.odds[i]);
     const most = first ? this.limits.first_together : this.limits.together;
     if (logSumExp(all) - Math.log(all.length) > most) {
-      const best = this.odds.map((row) => Math.max(...row));
-      const better = this.law.others[best.indexOf(Math.max(...best))];
+      const best = others.map((i) => Math.max(...this.odds[i]));
+      const better = this.law.others[others[best.indexOf(Math.max(...best))]];
       return `${this.number} answers together ${better}; are the units, the noise and the `
         + "order of answers right?";
     }
