@@ -1,12 +1,14 @@
 """The catalog in a file says what the registries say."""
 
 import dataclasses
+import shutil
 import subprocess
 import sys
 import typing
 
 import pytest
 
+from icpe import zoo
 from icpe.artifact import guard, records
 from icpe.cli import catalog, held_out
 from icpe.cli.values import describe_type, described_type
@@ -212,7 +214,8 @@ QUICK = (
     (2, "certify gaussian-bandit-4 --verify --address auto"),
     (2, "certify cases.csv --error-prob 0.1 --groups [[0]]"),
     (2, "certify binary-search-8 --verify --budget 99"),
-    (2, "calibrate cases.csv --max-queries 0"),
+    (2, "calibrate search.safetensors --max-queries 99"),
+    (2, "serve --storage ftp://x"),
     (2, "compare gaussian-bandit-4 lucb --episodes 1"),
     (2, "play digits --human --strip x.png"),
 )
@@ -234,6 +237,7 @@ def test_listings_and_refusals_need_no_jax(tmp_path):
     """What takes seconds is loaded by those commands alone that compute."""
     (tmp_path / "empty.safetensors").write_bytes(b"")
     (tmp_path / "cases.csv").write_text("fever,diagnosis\nyes,flu\n")
+    shutil.copy(zoo.path("binary-search-8"), tmp_path / "search.safetensors")
     lines = [f"{status} {words}" for status, words in QUICK]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *lines],

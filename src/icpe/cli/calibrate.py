@@ -60,22 +60,26 @@ def run(args: Args) -> int:
 def _run(args: Args) -> int:
     from icpe.cli.artifact_files import changeable_file, check_readable
     from icpe.cli.card import print_card
-    from icpe.cli.options import check_seed
+    from icpe.cli.options import as_options, check_seed
     from icpe.cli.processes import written_by_the_first
     from icpe.cli.runtime import keep_compiled_programs
+    from icpe.cli.served import check_request
     from icpe.cli.terminal import output, print_json
-    from icpe.core.checks import check_at_least, check_num_episodes
+    from icpe.core.checks import check_num_episodes
     from icpe.core.distributed import leads
     from icpe.core.files import check_writable
+    from icpe.core.goals import Request
 
     if args.seed is not None:
         check_seed(args.seed)
     if args.episodes is not None:
         check_num_episodes("--episodes", args.episodes)
-    for cap in args.max_queries:
-        check_at_least("--max-queries", cap, 1)
     path = changeable_file(args.file)
-    check_readable(path)
+    document = check_readable(path)
+    for cap in args.max_queries:
+        with as_options():
+            asked = Request(error_prob=0.5, max_queries=cap)
+            check_request(document, asked, usual=True)
     if leads():
         check_writable(path)
     keep_compiled_programs()

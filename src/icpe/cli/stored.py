@@ -42,6 +42,11 @@ def check_storage(option: str, url: str, *, exists: bool) -> None:
             f"{option} must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; got "
             f"{url!r}; for a file write sqlite:///{url}."
         )
+    if not url.startswith(("memory:", "sqlite:", "postgres")):
+        raise InvalidParameterError(
+            f"{option} must be sqlite:///FILE or postgresql://USER@HOST/DATABASE; got "
+            f"one that begins with {url.partition(':')[0]!r}."
+        )
     path = url.removeprefix(_SQLITE)
     if exists and path != url and not Path(path.partition("?")[0]).is_file():
         raise InvalidParameterError(
