@@ -45,3 +45,25 @@ def test_many_rows_do_not_need_the_memory_of_all():
     needed = jax.jit(function).lower(shared, rows).compile().memory_analysis()
     assert needed is not None
     assert needed.temp_size_in_bytes < 16 * 256 * 256 * 4
+
+
+def test_equal_rows_are_computed_once():
+    calls = []
+
+    def counted(shared, row):
+        jax.debug.callback(lambda it: calls.append(float(it)), row[0])
+        return shared * row
+
+    function = jax.jit(jax.vmap(in_small_batches(counted, 2), in_axes=(None, 0)))
+    rows = jnp.asarray([3.0, 1.0, 3.0, 2.0, 1.0, 3.0, 3.0])[:, None]
+    found = function(jnp.asarray(10.0), rows)
+    jax.effects_barrier()
+    np.testing.assert_array_equal(found, 10.0 * rows)
+    assert len(calls) == 4 and set(calls) == {1.0, 2.0, 3.0}  # two batches of two
+
+
+def test_rows_that_only_look_alike_are_told_apart():
+    """Sums of their numbers may agree, and what is no number differs from itself."""
+    rows = jnp.asarray([[1.0, 2.0], [jnp.nan, 0.0], [2.0, 1.0], [jnp.nan, 0.0]])
+    function = jax.vmap(in_small_batches(lambda _, row: row, 1), in_axes=(None, 0))
+    np.testing.assert_array_equal(jax.jit(function)(jnp.zeros(()), rows), rows)

@@ -5,9 +5,10 @@ import dataclasses
 import pytest
 
 from icpe.core.spec import TaskSpec
-from icpe.families import NoisyBinarySearch, RandomTests
+from icpe.families import NoisyBinarySearch, RandomTests, make
 from icpe.learn import recipe as module
 from icpe.learn.config import TrainConfig
+from icpe.learn.given import operations_of
 from icpe.learn.pilot import Pilot
 from icpe.learn.recipe import outlook, preset, recipe
 from icpe.learn.shape import net_config
@@ -152,3 +153,22 @@ def test_the_outlook_of_a_family_is_about_what_is_possible():
     """0.942 by six peeks; 512 episodes, five standard errors."""
     share = float(outlook(FAMILY, TrainConfig()).split("about ")[1].split(" of")[0])
     assert share == pytest.approx(0.942, abs=5 * 0.24 / 512**0.5)
+
+
+def test_a_belief_that_is_too_slow_names_the_horizon_that_is_not(monkeypatch):
+    family = make("network")
+    belief, spec = family.exact_belief(), family.spec
+    assert belief is not None
+    each = operations_of(belief, spec) / (spec.horizon + 1)
+    brief = dataclasses.replace(survey(family), given=None, pilot=PILOT)
+    monkeypatch.setattr(module, "survey", lambda family, machine: brief)
+    size = module.SIZES["cpu"]
+
+    def said(longest):
+        now = dataclasses.replace(size, slow_belief=(longest + 1.5) * each)
+        monkeypatch.setattr(module, "SIZES", {"cpu": now, "gpu": now})
+        return outlook(family, TrainConfig())
+
+    # One and a half times the 12 queries of the pilot.
+    assert "and with a horizon of 18 it is fast enough." in said(18)
+    assert said(17).endswith("icpe rule makes an explorer of it without training.")

@@ -1,5 +1,7 @@
 """One recipe for every family and machine; on a CPU it beats uniform queries."""
 
+import dataclasses
+
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
@@ -15,6 +17,7 @@ from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.families import make
 from icpe.families.registry import family_names
+from icpe.learn import recipe as recipes
 from icpe.learn.fit import fit
 from icpe.learn.learner import UniversalLearner
 from icpe.learn.recipe import recipe
@@ -121,3 +124,13 @@ class UniformQueries(AbstractExplorer):
 
     def log_posterior(self, state: PyTree) -> Float[Array, "hypotheses"]:
         return self.answering.log_posterior(state)
+
+
+@pytest.mark.parametrize("times, number", [(0.5, 256), (1.5, 128), (3, 64), (100, 64)])
+def test_fewer_episodes_are_played_where_each_takes_long(times, number):
+    family = make("network")
+    slow = dataclasses.replace(
+        survey(family), operations=times * recipes.SIZES["cpu"].belief, given=None
+    )
+    config = recipe("cpu", family, slow)
+    assert (config.batch_size, config.minibatch_size) == (number, number)

@@ -86,5 +86,6 @@ def test_the_share_of_the_error_removed_is_that_of_enumeration(predictions):
 def test_a_belief_that_takes_too_long_is_not_given():
     assert isinstance(given_belief(FAMILY, 2**22), ExactPredictions)
     assert given_belief(FAMILY, 10.0) is None
+    assert given_belief(FAMILY, 10.0, 2**22) is not None  # it has no faster way
     assert given_belief(make("deterministic-bandit"), 2**30) is None  # not predictive
     assert given_belief(make("patches"), 2**30) is None

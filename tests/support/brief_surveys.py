@@ -7,7 +7,7 @@ from icpe.learn import survey
 
 def brief_settings() -> dict[str, Any]:
     """Settings of `icpe.learn.survey`, by name."""
-    size = survey.Size(draws=2**16, table=2**22, belief=2**22)
+    size = survey.Size(2**16, 2**22, belief=2**22, slow_belief=2**22)
     return {
         "SIZES": {"cpu": size, "gpu": size},
         "_MOST_TASKS": 1024,

@@ -29,6 +29,8 @@ _LEAST_PROBABILITY = 1e-12
 _NO_WEIGHT = -60.0
 _MOST_CLASSES = 4096
 _BATCH = 16
+"""Episodes among which what they share is divided; a belief of a family's own may take
+a batch in a loop, of which the compiler counts one step, and is counted alone."""
 _SLOW = 8.0
 """Operations that an exponential or a logarithm takes the time of."""
 
@@ -66,14 +68,17 @@ def given_tables(
     return _predictions(family, classes)
 
 
-def given_belief(family: AbstractTaskFamily, largest: float) -> ExactPredictions | None:
+def given_belief(
+    family: AbstractTaskFamily, usual: float, largest: float | None = None
+) -> ExactPredictions | None:
     """The exact belief of a family as predictions, None where it has none or is slow.
 
     That of a likelihood looks ahead less finely where that makes it fast enough.
 
     Args:
         family: any.
-        largest: operations that all looks of one episode may take.
+        usual: operations that all looks of one episode may take.
+        largest: the same of a belief that knows no other way to look; as usual if None.
     """
     try:
         belief = belief_for(family)
@@ -82,9 +87,12 @@ def given_belief(family: AbstractTaskFamily, largest: float) -> ExactPredictions
     if _ignores_reset(belief, family):
         return None
     while isinstance(belief, AbstractPredictiveBelief):
-        if _operations(belief, family.spec) <= largest:
+        most, coarser = usual if largest is None else largest, None
+        if isinstance(belief, LikelihoodBelief):
+            most, coarser = usual, belief.coarser()
+        if operations_of(belief, family.spec) <= most:
             return ExactPredictions.of(family.spec, belief)
-        belief = belief.coarser() if isinstance(belief, LikelihoodBelief) else None
+        belief = coarser
     return None
 
 
@@ -103,7 +111,7 @@ def given_posterior(
     belief = posterior_of(family)
     if belief is None or _ignores_reset(belief, family):
         return None
-    if _operations(belief, family.spec) > largest:
+    if operations_of(belief, family.spec) > largest:
         return None
     return ExactPredictions.of(family.spec, TabledBelief(belief, tables))
 
@@ -116,9 +124,10 @@ def _ignores_reset(belief: AbstractBelief, family: AbstractTaskFamily) -> bool:
     return isinstance(belief, LikelihoodBelief) and reveals_something(family)
 
 
-def _operations(belief: AbstractBelief, spec: TaskSpec) -> float:
-    """Of updates and looks in an episode, as the compiler counts them in a batch."""
-    outcomes = jnp.zeros((_BATCH, spec.outcome_size))
+def operations_of(belief: AbstractBelief, spec: TaskSpec) -> float:
+    """Those of updates and looks in an episode, as the compiler counts them."""
+    batch_size = _BATCH if isinstance(belief, LikelihoodBelief) else 1
+    outcomes = jnp.zeros((batch_size, spec.outcome_size))
     arrays, rest = eqx.partition(belief, eqx.is_array)
 
     def look(arrays, outcome):
@@ -131,7 +140,7 @@ def _operations(belief: AbstractBelief, spec: TaskSpec) -> float:
     batch = jax.jit(jax.vmap(look, in_axes=(None, 0)))
     found = batch.lower(arrays, outcomes).cost_analysis() or {}
     each = found.get("flops", np.inf) + _SLOW * found.get("transcendentals", 0.0)
-    return (spec.horizon + 1) * each / _BATCH
+    return (spec.horizon + 1) * each / batch_size
 
 
 def _fits(classes: TaskClasses, symbols, largest: int) -> bool:

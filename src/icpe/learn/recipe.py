@@ -12,9 +12,16 @@ from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.spec import TaskSpec
 from icpe.learn.config import TrainConfig
+from icpe.learn.given import operations_of
 from icpe.learn.pilot import LONGEST_PILOT
 from icpe.learn.shape import trust_of
-from icpe.learn.survey import Survey, can_be_counted, machine_here, survey
+from icpe.learn.survey import (
+    SIZES,
+    Survey,
+    can_be_counted,
+    machine_here,
+    survey,
+)
 
 Machine = Literal["cpu", "gpu"]
 
@@ -54,6 +61,10 @@ _ALL = 0.9995
 """From this accuracy on, there is nothing left to get right."""
 _TRUSTED = 0.75
 """From this share of evidence on, the lengths of a greedy rule's episodes tell."""
+_ENOUGH = 1.5
+"""Times the queries of a greedy rule, which are enough for most episodes."""
+_FEWEST = 4
+"""Where an episode takes long, the usual number of them is divided by at most this."""
 
 
 def recipe(
@@ -74,6 +85,7 @@ def recipe(
     is_good_start = trust_of(config, found) == 1.0
     changes = _from_good_tables(machine, config) if is_good_start else {}
     changes |= _lengths(config, family.spec, found)
+    changes |= _sizes(machine, config, found)
     return dataclasses.replace(config, **changes)
 
 
@@ -100,11 +112,17 @@ def outlook(family: AbstractTaskFamily, config: TrainConfig) -> str:
             f" An error probability of {config.error_prob:g} may be out of reach; "
             f"if so, choose a larger one{more}."
         )
-    if found.given is None and _knows_what_queries_tell(family):
+    belief = _belief_that_looks_ahead(family) if found.given is None else None
+    if belief is not None:
         sentence += (
             " The exact posterior is known, but too slow to train with on this "
-            "machine; icpe rule makes an explorer of it without training."
+            "machine; icpe rule makes an explorer of it without training"
         )
+        each = operations_of(belief, family.spec) / (family.spec.horizon + 1)
+        longest = int(SIZES[machine].slow_belief / each) - 1
+        if longest >= _ENOUGH * max(pilot.mean_queries):
+            sentence += f", and with a horizon of {longest} it is fast enough"
+        sentence += "."
     return sentence
 
 
@@ -137,11 +155,14 @@ def _with_queries(spec: TaskSpec) -> str:
     return f"With the {spec.horizon} {queries} of the horizon"
 
 
-def _knows_what_queries_tell(family: AbstractTaskFamily) -> bool:
+def _belief_that_looks_ahead(
+    family: AbstractTaskFamily,
+) -> AbstractPredictiveBelief | None:
     try:
-        return isinstance(family.exact_belief(), AbstractPredictiveBelief)
+        belief = family.exact_belief()
     except UnsupportedError:
-        return False
+        return None
+    return belief if isinstance(belief, AbstractPredictiveBelief) else None
 
 
 def preset(name: Machine, family: AbstractTaskFamily) -> TrainConfig:
@@ -161,13 +182,24 @@ def _from_good_tables(machine: Machine, config: TrainConfig) -> dict:
     }
 
 
+def _sizes(machine: Machine, config: TrainConfig, found: Survey) -> dict:
+    """Fewer episodes at a time where what is known of each takes long to compute."""
+    usual, least = SIZES[machine].belief, config.batch_size // _FEWEST
+    size = config.batch_size
+    while size > least and size * found.operations > config.batch_size * usual:
+        size //= 2
+    if size == config.batch_size:
+        return {}
+    return {"batch_size": size, "minibatch_size": min(size, config.minibatch_size)}
+
+
 def _lengths(config: TrainConfig, spec: TaskSpec, found: Survey) -> dict:
     """How much of episodes most updates look at."""
     if spec.horizon < _LONG_HORIZON:
         return {}
     steps = spec.horizon // 2
     if found.pilot is not None and trust_of(config, found) >= _TRUSTED:
-        steps = min(steps, max(8, round(1.5 * max(found.pilot.mean_queries))))
+        steps = min(steps, max(8, round(_ENOUGH * max(found.pilot.mean_queries))))
     return {
         "crop_steps": steps,
         "cropped_updates": config.updates_per_iteration * 3 // 4,

@@ -22,12 +22,18 @@ from icpe.core.simulate import first_answers
 from icpe.core.spec import TaskSpec
 from icpe.learn.answers import NUM_RANGES, Answers
 from icpe.learn.counting import count_by_hypothesis
-from icpe.learn.given import given_belief, given_posterior, given_tables
+from icpe.learn.given import (
+    given_belief,
+    given_posterior,
+    given_tables,
+    operations_of,
+)
 from icpe.learn.pilot import Pilot, fly_pilot
 from icpe.learn.random_play import random_histories, share_that_holds
 from icpe.learn.tables import cluster, fit_classes
 from icpe.learn.tally import NUM_CELLS, Kind, Tally
 from icpe.nets.evidence import AbstractPredictions
+from icpe.nets.exact import ExactPredictions
 from icpe.nets.predictions import Predictions
 
 _FEW_DRAWS = 2**19
@@ -55,14 +61,19 @@ class Size:
         draws: answers in all.
         table: entries of the largest table that is kept.
         belief: operations of an exact belief in one episode, where it is used.
+        slow_belief: the same where it knows no faster way; fewer episodes are played.
     """
 
     draws: int
     table: int
     belief: float
+    slow_belief: float
 
 
-SIZES = {"cpu": Size(2**22, 2**22, 2**23), "gpu": Size(2**26, 2**26, 2**26)}
+SIZES = {
+    "cpu": Size(2**22, 2**22, 2**23, 2**26),
+    "gpu": Size(2**26, 2**26, 2**26, 2**26),
+}
 
 
 class Survey(eqx.Module):
@@ -81,6 +92,7 @@ class Survey(eqx.Module):
         pilot: how far a greedy rule with the tables gets; None without them.
         given: tables or a belief that the family itself gives, whose evidence holds
             entirely; None where it gives none that can be used.
+        operations: of all looks of a belief at one episode; 0 of tables.
     """
 
     num_symbols: int | None = eqx.field(static=True)
@@ -93,6 +105,7 @@ class Survey(eqx.Module):
     trust: float = eqx.field(static=True)
     pilot: Pilot | None = eqx.field(static=True)
     given: AbstractPredictions | None = None
+    operations: float = eqx.field(static=True, default=0.0)
 
 
 def can_be_counted(spec: TaskSpec, found: Survey, machine: str) -> bool:
@@ -155,7 +168,7 @@ def _survey(
     if few.symbols is not None and not np.any(few.first):
         given = given_tables(family, few.symbols, size.table)
     if given is None:
-        given = given_belief(family, size.belief)
+        given = given_belief(family, size.belief, size.slow_belief)
     predictions, trust = None, 0.0
     if given is None or counts:
         predictions, trust = _best_tables(family, few, share, size, seed)
@@ -169,8 +182,16 @@ def _survey(
             predictions, trust, pilot = None, 0.0, None
     else:
         pilot = None
+    operations = 0.0
+    if isinstance(given, ExactPredictions):
+        operations = operations_of(given.belief, family.spec)
     return Survey(
-        **facts, predictions=predictions, trust=trust, pilot=pilot, given=given
+        **facts,
+        predictions=predictions,
+        trust=trust,
+        pilot=pilot,
+        given=given,
+        operations=operations,
     )
 
 

@@ -6,15 +6,12 @@ import math
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jax.scipy.special import entr
 from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey
-from icpe.core.belief import AbstractPredictiveBelief, Outlook
 from icpe.core.errors import InvalidParameterError
 from icpe.core.family import (
     AbstractTaskFamily,
@@ -26,20 +23,13 @@ from icpe.core.family import (
     plain_step,
 )
 from icpe.core.history import History
-from icpe.core.small_batches import in_small_batches
 from icpe.core.spec import TaskSpec
 from icpe.families.likelihoods.law import as_names, as_names_of_each, as_numbers
-from icpe.theory.network_inference import (
-    Structure,
-    joint_and_marginals,
-    log_joint,
-    prior_of_target,
-)
+from icpe.families.network.belief import NetworkBelief
+from icpe.theory.network_inference import Structure, prior_of_target
 
 MOST_WORK = 2**22
 """Entries of tables up to which the exact posterior is computed."""
-_TOGETHER = 2**21
-"""Entries of the tables of all that is computed at once."""
 
 _NODES = ("Season", "Cold", "Cough", "Fever")
 _STATES = (("winter", "summer"), ("yes", "no"), ("yes", "no"), ("high", "low", "none"))
@@ -170,7 +160,7 @@ class Network(AbstractTaskFamily):
     def hypothesis(self, task: Int[Array, "nodes"]) -> Index:
         return task[self.structure.target]
 
-    def exact_belief(self) -> "NetworkBelief | None":
+    def exact_belief(self) -> NetworkBelief | None:
         """By variable elimination, where its tables are small enough."""
         structure = self.structure
         if structure.work > MOST_WORK:
@@ -195,86 +185,6 @@ class Network(AbstractTaskFamily):
             state = belief.update(state, jnp.asarray(query), outcome)
         logs, _ = eqx.filter_jit(NetworkBelief.joint_and_marginals)(belief, state)
         return not bool(jnp.any(jnp.isfinite(logs)))
-
-
-class NetworkBelief(AbstractPredictiveBelief):
-    """The exact posterior of the target; its statistics are the states seen.
-
-    They are a number for each query: the state, or -1 where it is not known.
-    """
-
-    tables: Float[Array, "entries"]
-    log_prior: Float[Array, "hypotheses"]
-    structure: Structure = eqx.field(static=True)
-    nodes: tuple[int, ...] = eqx.field(static=True)
-
-    def init(self, first_outcome: Float[Array, "outcome"]) -> Float[Array, "queries"]:
-        return jnp.full(len(self.nodes), -1.0)
-
-    def update(
-        self,
-        state: Float[Array, "queries"],
-        query: Index,
-        outcome: Float[Array, "outcome"],
-    ) -> Float[Array, "queries"]:
-        is_asked = jnp.arange(len(self.nodes)) == query
-        return jnp.where(is_asked, jnp.round(outcome[0]), state)
-
-    def log_posterior(
-        self, state: Float[Array, "queries"]
-    ) -> Float[Array, "hypotheses"]:
-        """States that cannot occur together lead back to the prior."""
-        evidence = self._evidence(state)
-        return self._believed(self._few_at_a_time(log_joint)(self.tables, evidence))
-
-    def information_gains(
-        self, state: Float[Array, "queries"]
-    ) -> Float[Array, "queries"]:
-        """Mutual information of the target and each variable, given what was seen."""
-        return self.outlook(state).information
-
-    def outlook(self, state: Float[Array, "queries"]) -> Outlook:
-        """From one elimination, and its pass backwards."""
-        logs, marginals = self.joint_and_marginals(state)
-        log_posterior = self._believed(logs)
-        hypotheses = jnp.exp(log_posterior)
-        joint = hypotheses[:, None, None] * marginals[:, jnp.asarray(self.nodes)]
-        mixed = jnp.sum(joint, axis=0)
-        told = (
-            jnp.sum(entr(mixed), axis=1)
-            + jnp.sum(entr(hypotheses))
-            - jnp.sum(entr(joint), axis=(0, 2))
-        )
-        # What was seen already tells nothing, and its marginals are others.
-        is_new, right = state < 0, jnp.max(hypotheses)
-        after = jnp.sum(jnp.max(joint, axis=0), axis=1)
-        return Outlook(
-            log_posterior,
-            jnp.where(is_new, jnp.maximum(told, 0.0), 0.0),
-            jnp.where(is_new, after, right),
-        )
-
-    def joint_and_marginals(self, state: Float[Array, "queries"]):
-        """As in `icpe.theory.network_inference`, given what was seen."""
-        found = self._few_at_a_time(joint_and_marginals)
-        return found(self.tables, self._evidence(state))
-
-    def _evidence(self, state: Float[Array, "queries"]) -> Float[Array, "nodes states"]:
-        widest = self.structure.widest
-        sizes = np.array(self.structure.sizes)[:, None]
-        possible = jnp.asarray(np.arange(widest) < sizes, jnp.float32)
-        seen = state[:, None] == jnp.arange(widest, dtype=state.dtype)[None]
-        seen = jnp.where((state >= 0)[:, None], seen, True).astype(jnp.float32)
-        return possible.at[jnp.asarray(self.nodes)].multiply(seen)
-
-    def _few_at_a_time(self, function):
-        """A function of tables and evidence, in batches that stay in a cache."""
-        size = _TOGETHER // (self.structure.work + 1)
-        return in_small_batches(ft.partial(function, self.structure), max(size, 1))
-
-    def _believed(self, logs: Float[Array, "hypotheses"]) -> Float[Array, "hypotheses"]:
-        possible = jnp.any(jnp.isfinite(logs))
-        return jax.nn.log_softmax(jnp.where(possible, logs, self.log_prior))
 
 
 @ft.lru_cache(maxsize=16)
