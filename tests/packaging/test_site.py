@@ -29,7 +29,8 @@ def test_the_site_is_built_without_warnings_and_tutorials_are_executed(tmp_path)
         text=True,
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    executed = re.findall(r"([\w-]+)\.md: Executed notebook in", done.stderr)
+    said = done.stdout + done.stderr
+    executed = re.findall(r"([\w-]+)\.md: Executed notebook in", said)
     assert sorted(executed) == [path.stem for path in TUTORIALS]
     for tutorial in TUTORIALS:
         page = tmp_path / "html" / "tutorials" / f"{tutorial.stem}.html"
