@@ -216,6 +216,9 @@ QUICK = (
     (2, "certify binary-search-8 --verify --budget 99"),
     (2, "calibrate search.safetensors --max-queries 99"),
     (2, "serve --storage ftp://x"),
+    (2, "study run binary-search --out cases.csv"),
+    (2, "study run binary-search --time-limit soon"),
+    (2, "study run binary-search --address auto"),
     (2, "compare gaussian-bandit-4 lucb --episodes 1"),
     (2, "play digits --human --strip x.png"),
 )

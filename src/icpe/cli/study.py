@@ -8,9 +8,11 @@ from typing import Annotated, Literal
 import tyro
 
 from icpe.cli import catalog
+from icpe.cli.engines import check_address
 from icpe.cli.options import Where
 from icpe.core import signals
 from icpe.core.errors import InvalidParameterError, UnknownNameError
+from icpe.studies.durations import parse_duration
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +96,12 @@ def run(args: Args) -> int:
         )
     if args.name != "all":
         catalog.check_study(args.name)
+    parse_duration(args.time_limit or "inf")
+    check_address(args.where.engine, args.where.address)
+    if args.out.is_file():
+        raise InvalidParameterError(
+            f"--out {args.out} cannot hold results: it is a file, not a folder."
+        )
     from icpe.studies.catalog import make_study, study_names
 
     names = study_names() if args.name == "all" else (args.name,)
@@ -139,7 +147,6 @@ def _run(args: Args, studies) -> int:
     from icpe.cli.engines import make_engine
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import print_json, progress_meter
-    from icpe.studies.durations import parse_duration
     from icpe.studies.runner import Selection, run_study, summary
 
     _check_seeds(args, studies)
