@@ -12,6 +12,7 @@ import pytest
 
 import icpe
 from icpe.cli.anywhere import split_anywhere
+from icpe.cli.candidates import candidates
 from icpe.cli.main import COMMANDS
 from icpe.cli.parsing import parse
 
@@ -80,6 +81,37 @@ def test_a_command_is_understood(command):
     assert parse(module.Args, words[1:], prog=f"icpe {words[0]}") is not None or (
         "--help" in words
     )
+
+
+def said_on(page: Path) -> list[str]:
+    """The commands that its sentences name."""
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    found = re.findall(r"`((?:icpe|make|python) [^`]+)`", text)
+    return [" ".join(command.split()) for command in found]
+
+
+SAID = sorted(
+    {it for page in PAGES if page.name != "CHANGELOG.md" for it in said_on(page)}
+)
+
+
+def test_commands_in_sentences_are_found():
+    assert len(SAID) > 80
+
+
+@pytest.mark.parametrize("command", SAID)
+def test_a_command_in_a_sentence_is_one(command):
+    program, first, *others = command.split()
+    if program == "make":
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        assert f"\n{first}:" in makefile
+    elif program == "python":
+        assert first == "-m" or first == "lab.py" or (ROOT / first).is_file()
+    elif first not in ("COMMAND", "--help"):
+        assert first in COMMANDS
+        options = [it for it in others if it.startswith("--")]
+        unknown = [it for it in options if it not in candidates([first, it], COMMANDS)]
+        assert unknown == []
 
 
 @pytest.mark.parametrize(
