@@ -6,6 +6,9 @@ import pytest
 
 from icpe.artifact import Artifact
 from icpe.artifact.operating_table import OperatingRow, OperatingTable
+from icpe.cli.explorers import check_words
+from icpe.core.errors import OperatingPointError
+from icpe.core.goals import Request
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.networks import ExplorerNets
 from icpe.families import BinarySearch
@@ -96,6 +99,13 @@ def test_what_the_table_cannot_serve_is_refused(icpe, file):
     called = icpe(f"evaluate {file} --error-prob 0.01 --episodes 64")
     assert called.status == 2
     assert "--error-prob 0.01 is smaller than this explorer can serve" in called.err
+
+
+def test_what_is_built_on_a_file_is_not_bound_by_its_table(file):
+    request = Request(error_prob=0.01)
+    check_words([f"i-dpt:{file}"], None, {}, None, request)
+    with pytest.raises(OperatingPointError, match="smaller than this explorer"):
+        check_words([str(file)], None, {}, None, request)
 
 
 def test_without_a_table_the_way_to_make_one_is_named(icpe, untrained, tmp_path):

@@ -110,15 +110,17 @@ def check_words(
             f"An explorer may be named only once; got {' '.join(words)}."
         )
     files = []
-    for word in map(_inner, words):
-        path = file_named(word)
+    for word in words:
+        inner = _inner(word)
+        path = file_named(inner)
         if path is None:
-            _check_baseline(word)
+            _check_baseline(inner)
         else:
             document = check_readable(path)
             if request is not None:
+                wrapped = inner != word  # and stopped by another rule than its table
                 with as_options():
-                    check_request(document, request, usual=usual)
+                    check_request(document, request, usual=usual or wrapped)
             files.append(path)
     if source is not None and source.is_given:
         return
