@@ -59,9 +59,9 @@ def test_a_setting_that_can_never_be_is_refused_before_the_family_is_studied(
 
     monkeypatch.setattr("icpe.learn.recipe.preset", studied)
     for words, told in {
-        "--train.learning-rate -1": "learning_rate must be a positive finite number",
-        "--train.decay-fraction 2": "decay_fraction must be between 0.0 and 1.0",
-        "--learner paper --train.dropout 1": "dropout must be at least 0",
+        "--train.learning-rate -1": "--train.learning-rate must be a positive",
+        "--train.decay-fraction 2": "--train.decay-fraction must be between 0.0 and",
+        "--learner paper --train.dropout 1": "--train.dropout must be at least 0",
     }.items():
         called = icpe(f"train binary-search --out x.safetensors {words}")
         assert called.status == 2 and told in called.err

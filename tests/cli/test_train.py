@@ -11,7 +11,8 @@ from icpe import workflow
 from icpe.artifact import Artifact
 from icpe.cli import terminal
 from icpe.cli.main import main
-from icpe.cli.train import parse_duration, read_settings
+from icpe.cli.train import parse_duration
+from icpe.cli.train_settings import read_settings
 from icpe.core.errors import IcpeError, InvalidParameterError, UnknownNameError
 from icpe.core.progress import AbstractProgress
 from icpe.learn.config import TrainConfig
@@ -188,7 +189,7 @@ BAD_INPUT = {
     ),
     "an impossible setting": (
         f"{TRAIN} --out x --train.trace-decay 2",
-        "trace_decay must be between 0.0 and 1.0; got 2",
+        "--train.trace-decay must be between 0.0 and 1.0; got 2",
     ),
     "an unknown preset": (f"{TRAIN} --out x --preset tpu", "--preset"),
     "a time that is none": (

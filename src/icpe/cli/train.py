@@ -2,8 +2,7 @@
 
 import dataclasses
 import sys
-import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,15 +16,9 @@ from icpe.cli.options import (
     check_error_prob,
     check_seed,
 )
+from icpe.cli.train_settings import changes_of
 from icpe.cli.typed import again_with
-from icpe.cli.values import convert
-from icpe.core.errors import (
-    CheckpointError,
-    IcpeError,
-    InvalidParameterError,
-    UnknownNameError,
-    suggesting,
-)
+from icpe.core.errors import CheckpointError, IcpeError, InvalidParameterError
 from icpe.studies.durations import parse_duration
 
 
@@ -315,53 +308,7 @@ def build_config(args: Args, family, earlier):
 
 
 def _changes(args: Args) -> dict:
-    """What the user sets of the training, each value checked by itself."""
-    from icpe.learn.config import TrainConfig
-    from icpe.learn.paper.config import PaperConfig
-
-    settings_type = PaperConfig if args.learner == "paper" else TrainConfig
-    changes = read_settings(settings_type, args.train_settings)
-    settings_type.check_alone(**changes)
-    if args.error_prob is not None:
-        changes = {"error_prob": args.error_prob, **changes}
-    return _for_one_request(changes) if args.learner == "paper" else changes
-
-
-def read_settings(config_type: type, settings: Mapping[str, str]) -> dict:
-    """Reads `--train.x VALUE` words; the seed has an option of its own.
-
-    Raises:
-        UnknownNameError: no such setting; the message names those there are.
-        InvalidParameterError: a value of the wrong type.
-    """
-    hints = typing.get_type_hints(config_type)
-    names = [field.name for field in dataclasses.fields(config_type)]
-    allowed = {name: hints[name] for name in names if name != "seed"}
-    values = {}
-    for name, word in settings.items():
-        if name not in allowed:
-            raise UnknownNameError(
-                suggesting(
-                    f"Training has no setting {name!r}",
-                    name,
-                    allowed,
-                    f"it has {', '.join(allowed)}.",
-                )
-            )
-        values[name] = convert(f"--train.{name.replace('_', '-')}", word, allowed[name])
-    return values
-
-
-def _for_one_request(changes: dict) -> dict:
-    """The changes, where an error probability stands in for a budget of the preset."""
-    if "error_prob" not in changes:
-        return changes
-    if changes.get("budget"):
-        raise InvalidParameterError(
-            "--train.error-prob cannot be combined with --train.budget, since the "
-            "paper's learner trains for one request; leave one of them out."
-        )
-    return {**changes, "budget": 0}
+    return changes_of(args.learner, args.train_settings, args.error_prob)
 
 
 def _say_what_to_expect(family, config) -> None:
