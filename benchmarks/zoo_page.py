@@ -1,6 +1,8 @@
 """The documentation pages of the zoo, made from what the files say."""
 
+import dataclasses
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +12,7 @@ from icpe.cli.held_out import held_out
 from icpe.cli.served import Served, served_requests
 from icpe.cli.terminal import floored
 from icpe.families.registry import notable_parameters, parameter_fields
+from icpe.learn.config import TrainConfig
 from icpe.zoo import Card
 
 _INDEX = """\
@@ -99,6 +102,24 @@ _NOTHING_LEARNED = (
 )
 
 
+_TRAINING = re.compile(r" --train\.([\w-]+) (\S+)")
+
+
+def as_typed_now(command: str) -> tuple[str, str]:
+    """A training command without settings that are gone, and a sentence on these."""
+    known = {field.name.replace("_", "-") for field in dataclasses.fields(TrainConfig)}
+    gone = [match for match in _TRAINING.finditer(command) if match[1] not in known]
+    for match in gone:
+        command = command.replace(match[0], "")
+    if not gone:
+        return command, ""
+    words = " and ".join(f"`{match[1]} {match[2]}`" for match in gone)
+    return command, (
+        f"An earlier icpe trained it, with {words} besides, which training no longer "
+        "has.\n"
+    )
+
+
 def _tested(command: str) -> str:
     """What becomes of a training command in the tests of all pages."""
     if "--preset gpu" in command:
@@ -130,6 +151,7 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
     parameters = notable_parameters(card.family["name"], card.family["parameters"])
     is_rule = document.get("kind") == "rule"
     trained = f"trained | {card.training_seconds:.0f} s"
+    command, gone = as_typed_now(card.training_command)
     return _PAGE.format(
         name=card.name,
         family=card.family["name"],
@@ -143,7 +165,7 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         guard=_guard(document.get("guard")),
         made="measured |" if is_rule else trained,
         how="made" if is_rule else "trained",
-        afterwards=_NOTHING_LEARNED if is_rule else _ROUNDED,
+        afterwards=_NOTHING_LEARNED if is_rule else gone + _ROUNDED,
         device=card.training_device,
         software=_software(document["provenance"]),
         images=_images(document),
@@ -153,8 +175,8 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         episodes=" or ".join(sorted({str(row.episodes) for row in table.rows})),
         problems=in_words(card.family["name"], card.family["parameters"])
         or "see the family",
-        command=card.training_command,
-        tested=_tested(card.training_command),
+        command=command,
+        tested=_tested(command),
         weights=document["weights"],
     )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import icpe
+from icpe.cli import catalog
 from icpe.cli.anywhere import split_anywhere
 from icpe.cli.candidates import candidates
 from icpe.cli.main import COMMANDS
@@ -43,6 +44,21 @@ TYPED = [
 ]
 
 
+SETTINGS = {
+    f"--{kind}.{it['name'].replace('_', '-')}"
+    for kind, cards in {
+        "family": catalog.family_cards(),
+        "train": [
+            {"parameters": catalog.learner_settings(it)}
+            for it in ("universal", "paper")
+        ],
+    }.items()
+    for card in cards
+    for it in card["parameters"]
+}
+"""All that can be set of some family, or of a training."""
+
+
 def test_the_reference_names_everything_public():
     reference = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     missing = [
@@ -73,7 +89,7 @@ def test_commands_are_found():
 
 @pytest.mark.parametrize("command", TYPED)
 def test_a_command_is_understood(command):
-    words, _ = split_anywhere(shlex.split(command))
+    words, anywhere = split_anywhere(shlex.split(command))
     if words[0].startswith("--"):
         return
     assert words[0] in COMMANDS
@@ -81,6 +97,8 @@ def test_a_command_is_understood(command):
     assert parse(module.Args, words[1:], prog=f"icpe {words[0]}") is not None or (
         "--help" in words
     )
+    settings = [it.partition("=")[0] for it in words if it[:2] == "--" and "." in it]
+    assert anywhere or {it.replace("_", "-") for it in settings} <= SETTINGS
 
 
 def said_on(page: Path) -> list[str]:

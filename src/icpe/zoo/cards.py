@@ -25,7 +25,7 @@ class Card:
         size_bytes: of its file.
         training_seconds: how long it was trained.
         training_device: on what.
-        training_command: the command that trains one like it.
+        training_command: the command that trained it, in the icpe of its time.
     """
 
     name: str
