@@ -33,9 +33,12 @@ def check_source(source: Source) -> None:
                 f"--{option} goes with --{needed} FILE; give that too."
             )
     if source.network is not None and source.target is None:
+        check_data_file(source.network)
+        from icpe.families.network.reading import variables_in_words
+
         raise InvalidParameterError(
             "--target is missing: the variable of the network whose state is the "
-            "answer."
+            f"answer; {variables_in_words(source.network)}"
         )
     if source.items is not None and not source.cuts:
         raise InvalidParameterError(

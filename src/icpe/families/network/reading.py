@@ -4,7 +4,7 @@ import gzip
 import shutil
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from icpe.families.network.law import Network
 
 _RUNS_CODE = ("pkl",)
 """Formats that run what is in the file."""
+_MOST_LISTED = 24
 
 
 def from_network(
@@ -58,6 +59,7 @@ def from_network(
                 f"target must be a variable of {title}; got {target!r}",
                 str(target),
                 variables,
+                _listed(variables),
             )
         )
     if queries is None:
@@ -102,6 +104,12 @@ def from_network(
         costs=read_costs(costs, tuple(queries), num_queries=len(queries)),
         horizon=horizon or 0,
     )
+
+
+def variables_in_words(network: Any) -> str:
+    """The variables that a network has, for complaints; see `from_network`."""
+    _, bn, names = _load(network)
+    return _listed(names.variable(bn.variable(i).name()) for i in bn.nodes())
 
 
 def _load(network: Any) -> tuple[str, Any, PlainNames]:
@@ -175,6 +183,7 @@ def _check_queries(queries: Sequence[str], target: str, variables, title: str):
                     f"queries must be variables of {title}; got {name!r}",
                     name,
                     variables,
+                    _listed(variables),
                 )
             )
         if name == target or queries.count(name) > 1:
@@ -183,6 +192,14 @@ def _check_queries(queries: Sequence[str], target: str, variables, title: str):
     if not queries:
         raise InvalidParameterError(f"queries are missing: {title} has none left.")
     return queries
+
+
+def _listed(variables: Iterable[str]) -> str:
+    """The variables there are; of very many the first ones."""
+    names = list(variables)
+    more = len(names) - _MOST_LISTED
+    rest = f" and {more} others" if more > 0 else ""
+    return f"its variables are {', '.join(names[:_MOST_LISTED])}{rest}."
 
 
 def _ancestors(bn: Any, nodes: list[int]) -> set[int]:
