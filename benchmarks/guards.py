@@ -4,9 +4,10 @@ python benchmarks/guards.py measure [NAME ..]    writes guards into the zoo's fi
 python benchmarks/guards.py power [NAME ..]      writes docs/data/guards.json
 python benchmarks/guards.py table                writes the table in the docs
 
---episodes N, --fresh N and --changed N say how many episodes each measurement has: of
-the guard, of the family itself, of each changed family. With 0 the last two stay as
-they were counted before.
+--episodes N, --fresh N, --changed N and --units N say how many episodes each
+measurement has: of the guard, of the family itself, of each changed family, of the
+family in other units. With --fresh 0 or --changed 0 these stay as they were counted
+before.
 """
 
 import argparse
@@ -37,8 +38,8 @@ PAGE = DOCS / "certificates.md"
 EPISODES = 4096
 FRESH = 20_000
 CHANGED = 2048
-FEWEST_UNITS = 8192
-"""Sessions in other units, of which 99 % are to be noticed by the third query."""
+IN_OTHER_UNITS = 8192
+"""Sessions, of which 99 % are to be noticed by the third query."""
 LONGEST = 20
 """Queries within which an alarm is awaited."""
 SEED = 11
@@ -160,7 +161,7 @@ def measure(names, episodes: int) -> None:
         print(name, None if guard is None else guard.to_dict(), flush=True)
 
 
-def power(names, fresh: int, episodes: int) -> None:
+def power(names, fresh: int, episodes: int, units: int) -> None:
     """Counts false alarms and alarms in changed families."""
     for name in names:
         artifact = zoo.load(name)
@@ -173,7 +174,7 @@ def power(names, fresh: int, episodes: int) -> None:
             continue
         rows = {}
         for word, change in changes(artifact).items():
-            number = max(episodes, FEWEST_UNITS) if word == UNITS else episodes
+            number = units if word == UNITS else episodes
             rows[word] = _noticed(artifact, changed(artifact, **change), number)
             print(name, word, rows[word], flush=True)
         _keep(name, {"changed": episodes, "noticed": rows})
@@ -305,13 +306,14 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=EPISODES)
     parser.add_argument("--fresh", type=int, default=FRESH)
     parser.add_argument("--changed", type=int, default=CHANGED)
+    parser.add_argument("--units", type=int, default=IN_OTHER_UNITS)
     args = parser.parse_args()
     keep_compiled_programs()
     names = args.names or zoo.names()
     if args.command == "measure":
         measure(names, args.episodes)
     elif args.command == "power":
-        power(names, args.fresh, args.changed)
+        power(names, args.fresh, args.changed, args.units)
     else:
         table()
 
