@@ -8,7 +8,8 @@ FILE is a trained explorer:
 
     icpe train --network child.bif.gz --target Disease --out FILE
     icpe train --items docs/data/item-bank.csv --cuts -0.43 0.43 --out FILE
-    icpe train --network pathfinder.bif.gz --target Fault --family.horizon 20 --out FILE
+    icpe train --network pathfinder.bif.gz --target Fault --family.horizon 20 \\
+        --calibration-episodes 1024 --out FILE
 
 The record says for how many iterations each was trained.
 
@@ -47,7 +48,7 @@ RULES = {
     "bank": (GREEDY, "sprt", "maximum-information"),
     "pathfinder": (GREEDY,),
 }
-EPISODES = {"child": 20_000, "bank": 5000, "pathfinder": 1000}
+EPISODES = {"child": 20_000, "bank": 5000, "pathfinder": 4000}
 TUNED: dict[str, list[dict[str, Any]]] = {
     "sprt": [
         {"at": at, "indifference": width}
