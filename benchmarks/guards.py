@@ -264,8 +264,8 @@ def _other_units(record: dict[str, Any]) -> list[str]:
     ]
     for name, found in sorted(record.items()):
         it = found.get("noticed", {}).get(UNITS, {})
-        if "before_the_end" not in it:
-            continue
+        if it.get("by_third_number") is None or "before_the_end" not in it:
+            continue  # its answers are words
         keys = ("by_third", "nothing_by_third", "by_third_number", "before_the_end")
         shares = " | ".join(f"{100 * it[key]:.1f} %" for key in keys)
         rows.append(f"| `{name}` | {shares} |")
