@@ -43,6 +43,7 @@ class NetworkRecord:
     outcome_shift: tuple[float, ...] = ()
     outcome_scale: tuple[float, ...] = ()
     task_spread: tuple[float, ...] = ()
+    reads_worth: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,6 +20,7 @@ from icpe.portable.files import CHANGED, FOREIGN
 
 DOCUMENT = "icpe"
 SEAL = "seal"
+_SEAL_LENGTH = 64
 LONGEST_DOCUMENT = 2**24
 """Characters; reading more could take all memory."""
 DATA_PREFIXES = ("family.", "guard.")
@@ -68,9 +69,21 @@ def read_stored(path: Path) -> Stored:
         raise ValueError(_made_of(path) or FOREIGN) from error
     document = _parse(text)
     seal = document.pop(SEAL, None)
+    if seal is None and _has_seal_under_another_name(document, arrays):
+        raise ValueError(CHANGED)
     if seal is not None and seal != seal_of(document, arrays):
         raise ValueError(CHANGED)
     return Stored(document, arrays, sealed=seal is not None)
+
+
+def _has_seal_under_another_name(document: dict[str, Any], arrays: dict) -> bool:
+    """Whether the name of the seal is what has changed; the first files have none."""
+    for name, value in document.items():
+        if isinstance(value, str) and len(value) == _SEAL_LENGTH:
+            rest = {key: it for key, it in document.items() if key != name}
+            if value == seal_of(rest, arrays):
+                return True
+    return False
 
 
 _MAKERS = {

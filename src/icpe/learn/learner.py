@@ -41,6 +41,7 @@ from icpe.learn.targets import (
     without_luck,
 )
 from icpe.nets.evidence import AbstractPredictions
+from icpe.nets.worth_head import WorthHead
 from icpe.play.rollout import rollout
 
 _HIGH_RANK_SHARE = 0.7
@@ -88,6 +89,8 @@ class UniversalLearner(eqx.Module):
     config: TrainConfig = eqx.field(static=True)
     survey: Survey
     mesh: Mesh | None = eqx.field(static=True, default=None)
+    worth: WorthHead | None = None
+    """What asking on is worth to the rule that new networks start as."""
 
     metrics_type: ClassVar[type] = Metrics
 
@@ -123,7 +126,8 @@ class UniversalLearner(eqx.Module):
         if tables is not None:
             tables = tables.with_caution(self.config.caution)
         prices = price_range(self.config, spec, survey)
-        return ExplorerNets(spec, config, prices, predictions=tables, key=key)
+        nets = ExplorerNets(spec, config, prices, predictions=tables, key=key)
+        return nets if self.worth is None else nets.with_worth(self.worth)
 
     def step(self, state: LearnerState) -> tuple[LearnerState, Metrics]:
         """One iteration: play, remember, and learn from what is remembered."""

@@ -11,6 +11,7 @@ from icpe.learn.paper.config import PaperConfig
 from icpe.learn.paper.learner import PaperLearner, PaperLearnerState, PaperMetrics
 from icpe.learn.side_by_side import SideBySide
 from icpe.learn.survey import machine_here, survey
+from icpe.learn.worth import first_worth
 
 AnyConfig = TrainConfig | PaperConfig
 AnyLearner = UniversalLearner | PaperLearner | SideBySide
@@ -27,4 +28,5 @@ def make_learner(
         return PaperLearner(family, config, mesh)
     counts = config.predictions == "counted"
     found = survey(family, machine_here(), counts=counts)
-    return UniversalLearner(family, config, found, mesh)
+    worth = first_worth(family.spec, config, found)
+    return UniversalLearner(family, config, found, mesh, worth)

@@ -9,11 +9,12 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
+from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.predicted import belief_of
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
 from icpe.explorers.rules.scores import InformationScore
 from icpe.nets.evidence import AbstractPredictions
-from icpe.play.rollout import rollout
+from icpe.play.rollout import Transcript, rollout
 
 LONGEST_PILOT = 128
 """Queries of the greedy rule at most."""
@@ -49,10 +50,10 @@ class Pilot:
         return self.at_horizon < _LEAST_TRUE * self.sure_at_horizon
 
 
-def fly_pilot(
-    family: AbstractTaskFamily, predictions: AbstractPredictions, trust: float, keys
-) -> Pilot:
-    """Plays the greedy rule to the horizon, and stops it afterwards in thought."""
+def play_greedy(
+    family: AbstractTaskFamily, predictions: AbstractPredictions, keys
+) -> Transcript:
+    """Episodes of the greedy rule with the tables, which never stops by itself."""
     spec = family.spec
     steps = min(spec.horizon, LONGEST_PILOT)
     explorer = BeliefExplorer(
@@ -65,6 +66,18 @@ def fly_pilot(
         queries=transcript.history.queries[:, :steps],
         outcomes=transcript.history.outcomes[:, : steps + 1],
     )
+    return dataclasses.replace(transcript, history=history)
+
+
+def fly_pilot(
+    spec: TaskSpec,
+    predictions: AbstractPredictions,
+    trust: float,
+    transcript: Transcript,
+) -> Pilot:
+    """What the greedy rule would have got, had it stopped at each threshold."""
+    history = transcript.history
+    steps = history.queries.shape[1]
     log_posterior = np.asarray(posteriors(predictions, history), float)
     prior = log_posterior[:, :1]
     logits = prior + trust * (log_posterior - prior)

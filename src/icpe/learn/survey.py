@@ -17,6 +17,7 @@ import numpy as np
 from icpe.core import distributed
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
+from icpe.core.history import History
 from icpe.core.host import explained
 from icpe.core.simulate import first_answers
 from icpe.core.spec import TaskSpec
@@ -28,7 +29,7 @@ from icpe.learn.given import (
     given_tables,
     operations_of,
 )
-from icpe.learn.pilot import Pilot, fly_pilot
+from icpe.learn.pilot import Pilot, fly_pilot, play_greedy
 from icpe.learn.random_play import random_histories, share_that_holds
 from icpe.learn.tables import cluster, fit_classes
 from icpe.learn.tally import NUM_CELLS, Kind, Tally
@@ -93,6 +94,7 @@ class Survey(eqx.Module):
         given: tables or a belief that the family itself gives, whose evidence holds
             entirely; None where it gives none that can be used.
         operations: of all looks of a belief at one episode; 0 of tables.
+        greedy: episodes of the greedy rule with these, which never stops by itself.
     """
 
     num_symbols: int | None = eqx.field(static=True)
@@ -106,6 +108,7 @@ class Survey(eqx.Module):
     pilot: Pilot | None = eqx.field(static=True)
     given: AbstractPredictions | None = None
     operations: float = eqx.field(static=True, default=0.0)
+    greedy: History | None = None
 
 
 def can_be_counted(spec: TaskSpec, found: Survey, machine: str) -> bool:
@@ -174,14 +177,16 @@ def _survey(
         predictions, trust = _best_tables(family, few, share, size, seed)
     if given is None and predictions is not None:
         given = given_posterior(family, predictions, size.belief)
+    pilot, greedy, spec = None, None, family.spec
     if given is not None:
-        pilot = fly_pilot(family, given, 1.0, keys)
+        played = play_greedy(family, given, keys)
+        pilot = fly_pilot(spec, given, 1.0, played)
+        greedy = played.history
     elif predictions is not None:
-        pilot = fly_pilot(family, predictions, trust, keys)
+        played = play_greedy(family, predictions, keys)
+        pilot = fly_pilot(spec, predictions, trust, played)
         if pilot.is_misled:
             predictions, trust, pilot = None, 0.0, None
-    else:
-        pilot = None
     operations = 0.0
     if isinstance(given, ExactPredictions):
         operations = operations_of(given.belief, family.spec)
@@ -192,6 +197,7 @@ def _survey(
         pilot=pilot,
         given=given,
         operations=operations,
+        greedy=greedy,
     )
 
 

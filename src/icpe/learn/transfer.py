@@ -11,8 +11,8 @@ from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
 
 _SIZES = ("num_queries", "num_hypotheses", "outcome_size", "horizon")
-_MEASURED = ("outcome_shift", "outcome_scale")
-"""What the survey measured for the networks to start from, which they keep."""
+_KEPT = ("outcome_shift", "outcome_scale", "reads_worth")
+"""What the networks to start from have measured for them, or do not have, and keep."""
 
 
 def like_networks(config: TrainConfig, nets: ExplorerNets) -> TrainConfig:
@@ -43,7 +43,7 @@ def transfer(nets: ExplorerNets, fresh: ExplorerNets) -> ExplorerNets:
                 f"{found[name]}, and {value} is asked for; make them equal, or train "
                 "from scratch."
             )
-    kept = {name: getattr(nets.config, name) for name in _MEASURED}
+    kept = {name: getattr(nets.config, name) for name in _KEPT}
     like = dataclasses.replace(fresh.config, **kept)
     shell = ExplorerNets.shell(fresh.spec, like, fresh.prices, fresh.predictions)
     leaves = jax.tree.leaves(nets.trainable())
@@ -59,7 +59,7 @@ def _settings(nets: ExplorerNets) -> dict[str, Any]:
 
 def _network_settings(config: NetConfig) -> dict[str, Any]:
     fields = dataclasses.asdict(config)
-    for name in _MEASURED:
+    for name in _KEPT:
         del fields[name]
     if fields["predictions"] is not None:
         del fields["predictions"]["trust"]

@@ -16,8 +16,9 @@ from jaxtyping import Array, Bool, Float, Int
 from icpe.core.arrays import Index, PyTree
 
 NUM_FEATURES = 5
-INFORMATION = 0
-"""Which feature of a query is its information in nats."""
+INFORMATION, RATIO, ERROR_REMOVED = 0, 1, 2
+"""Which features of a query are its information in nats, that per cost relative to the
+best, and the share of the error that one answer removes."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -49,8 +49,14 @@ class NetConfig:
     task_spread: tuple[float, ...] = ()
     """Spread of scaled outcomes within a task, where tasks differ more than that: tied
     heads then see how queries differ within the task. Empty means that they do not."""
+    reads_worth: bool = False
+    """Read off the belief and the tables how much asking on is worth."""
 
     def __post_init__(self):
+        if self.reads_worth and self.predictions is None:
+            raise InvalidParameterError(
+                "reads_worth needs predictions to read; set reads_worth to False."
+            )
         if self.tied_head and not self.summary:
             raise InvalidParameterError(
                 "tied_head needs summary, by which it judges; set tied_head to False "

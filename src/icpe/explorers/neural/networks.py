@@ -42,6 +42,7 @@ from icpe.nets.sequence import SequenceNet
 from icpe.nets.tied import TiedHead
 from icpe.nets.tokens import Token, deviations, summary_size
 from icpe.nets.transformer import in_compute_dtype
+from icpe.nets.worth_head import WorthHead, what_is_asked, what_is_known
 
 CONDITION_SIZE = 4
 _LEAST_EVIDENCE = -30.0
@@ -83,6 +84,7 @@ class ExplorerNets(eqx.Module):
 
     pair: SequenceNet
     tied_heads: TiedHead | None
+    worth_heads: WorthHead | None
     predictions: AbstractPredictions | None
     spec: TaskSpec = eqx.field(static=True)
     config: NetConfig = eqx.field(static=True)
@@ -136,6 +138,11 @@ class ExplorerNets(eqx.Module):
                     key=key,
                 )
             )(jr.split(jr.fold_in(key, 1)))
+        self.worth_heads = None
+        if config.reads_worth:
+            self.worth_heads = eqx.filter_vmap(
+                lambda key: WorthHead(spec.num_hypotheses, key=key)
+            )(jr.split(jr.fold_in(key, 2)))
         self.predictions = predictions
         if predictions is None and config.predictions is not None:
             self.predictions = Predictions.empty(spec, config.predictions)
@@ -226,11 +233,19 @@ class ExplorerNets(eqx.Module):
         """With tables put back."""
         return _with(self, predictions)
 
+    def with_worth(self, worth: WorthHead) -> "ExplorerNets":
+        """With this head of the query net, which tells what asking on is worth."""
+        assert self.worth_heads is not None
+        heads = jax.tree.map(
+            lambda both, one: jnp.stack([both[0], one]), self.worth_heads, worth
+        )
+        return eqx.tree_at(lambda nets: nets.worth_heads, self, heads)
+
     def with_query_share(self, share: float) -> "ExplorerNets":
         """With so much of what the query net adds to the tables.
 
-        Without any, the query that the tables prefer is made until the belief is sure
-        enough for the price.
+        Without any, the query that the tables prefer is made, until asking on is not
+        worth its price.
         """
         end = self._num_outputs + self.config.num_gates
 
@@ -306,13 +321,34 @@ class ExplorerNets(eqx.Module):
             gain = self._gain_by_share(judged, error, asked.price)
             return Estimates(log_posterior, gain)
         unit = asked.unit(error)
-        worth = jax.nn.sigmoid(outputs[1, ..., self._num_outputs]) * error
+        worth = outputs[1, ..., self._num_outputs]
+        if self.worth_heads is not None:
+            worth = worth + self._worth(log_posterior, view, error, asked)
+        worth = jax.nn.sigmoid(worth) * error
         waste = view.charge + self.spec.mean_cost * judged
         gain = worth[..., None] - unit[..., None] * waste
         caution = lax.stop_gradient(self.predictions.caution)
         doubt = caution * self.spec.mean_cost * unit[..., None]
         preference = gain - jnp.where(view.is_best, 0.0, doubt)
         return Estimates(log_posterior, gain, unit, preference)
+
+    def _worth(
+        self,
+        log_posterior: Float[Array, "*tokens hypotheses"],
+        view: QueryView,
+        error: Float[Array, "*tokens"],
+        asked: Asked,
+    ) -> Float[Array, "*tokens"]:
+        """What the belief and the tables say of asking on, as a logit."""
+        spec = self.spec
+        head = jax.tree.map(lambda leaf: leaf[1], self.worth_heads)
+        known = what_is_known(
+            Told(lax.stop_gradient(log_posterior), view), spec.mean_cost
+        )
+        unit = spec.mean_cost * asked.unit(error)
+        has_price = jnp.where(asked.price > 0, 1.0, -1.0)
+        request = (error, unit, has_price, asked.remaining, spec.horizon)
+        return head(known, what_is_asked(*request))
 
     def _gain_by_share(
         self,

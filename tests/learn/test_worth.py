@@ -1,0 +1,68 @@
+"""Networks that start from exact tables know when to stop before any training."""
+
+import dataclasses
+
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+
+from icpe.evaluate.judge import judge
+from icpe.evaluate.thresholds import play_thresholds
+from icpe.explorers.registry import make_explorer
+from icpe.explorers.rules.belief_explorer import BeliefExplorer
+from icpe.families import from_likelihoods
+from icpe.families.finite import bayes_optimum
+from icpe.learn import worth as module
+from icpe.learn.learner import UniversalLearner
+from icpe.learn.learners import make_learner
+from icpe.learn.recipe import recipe
+
+EPISODES = 4096
+
+
+def coins(cost):
+    """Which of three coins is it? There is one query, so that stopping is all."""
+    heads = np.array([0.2, 0.5, 0.8])
+    table = np.stack([1 - heads, heads], axis=1)[:, None]
+    return from_likelihoods(table, costs=[cost], once=False, horizon=24)
+
+
+def untrained(family):
+    config = dataclasses.replace(recipe("cpu", family), num_iterations=150)
+    learner = make_learner(family.with_data(), config)
+    assert isinstance(learner, UniversalLearner)
+    return learner.explorer(learner.init(key=jr.key(0)))
+
+
+def test_the_first_networks_stop_about_as_well_as_the_optimum():
+    """The optimum is by dynamic programming; a threshold of the posterior is not it.
+
+    Values have a standard error of about 0.002 on these episodes.
+    """
+    cost, family = 50.0, coins(50.0)
+    explorer = untrained(family)
+    greedy = make_explorer("information-gain", family)
+    assert isinstance(greedy, BeliefExplorer)
+    rule = play_thresholds(greedy, family, EPISODES, key=jr.key(7))
+    rows = np.arange(EPISODES)
+    for each in (0.04, 0.01):
+        price = each / cost
+        found = judge(explorer, family, (price,), EPISODES, key=jr.key(7))
+        value = found.sureness[0] - price * found.mean_cost[0]
+        best = bayes_optimum(family, price=price).limits
+        optimum = best["bayes_accuracy"] - price * best["bayes_mean_cost"]
+        assert abs(optimum - value) < 0.01
+        by_threshold = max(
+            rule.sure[rows, stop].mean() - price * rule.paid[rows, stop].mean()
+            for stop in map(rule.stops, np.linspace(0.4, 0.999, 200))
+        )
+        assert value > by_threshold - 0.004
+
+
+def test_values_go_back_from_where_the_rule_stops():
+    """Stops at position 2 of 3: a query before that pays for those up to there."""
+    sure = jnp.array([[0.4, 0.5, 0.7, 0.9]])
+    paid = jnp.array([[0.1, 0.1, 0.1, 0.0]])
+    stops = jnp.array([[False, False, True, True]])
+    after = module._value_after(sure, paid, stops)
+    np.testing.assert_allclose(after[0, :3], [0.6, 0.7, 0.9], rtol=1e-6)
