@@ -42,7 +42,7 @@ def net_config(config: TrainConfig, spec: TaskSpec, survey: Survey) -> NetConfig
         outcome_shift=survey.outcome_shift if measured else (),
         outcome_scale=survey.outcome_scale if measured else (),
         task_spread=_task_spread(spec, survey) if tied and not entries else (),
-        reads_worth=shape is not None,
+        reads_worth=tables is not None and tables is survey.given,
     )
 
 
