@@ -47,6 +47,17 @@ def test_a_changed_price_range_is_refused(tmp_path):
         Artifact.load(path)
 
 
+def test_a_seal_under_another_name_is_damage(tmp_path):
+    """A checkpoint has no format that would need a seal."""
+    path = tmp_path / "explorer.safetensors"
+    guesser().save(path)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b'\\"seal\\"', b'\\"seam\\"'))
+    assert path.read_bytes() != content
+    with pytest.raises(ValueError, match="changed since it was written"):
+        read_stored(path)
+
+
 def test_a_file_of_the_present_format_needs_its_seal(tmp_path):
     path = tmp_path / "explorer.safetensors"
     guesser().save(path)

@@ -55,6 +55,9 @@ _SMALL_STEPS = {"cpu": 5e-4, "gpu": 3e-4}
 """Step sizes that do not spoil a good start."""
 _FEWER = {"cpu": 300, "gpu": 800}
 """Iterations that are enough from there."""
+_MANY_JUDGED = {"cpu": 2**21, "gpu": 2**27}
+"""Queries judged in an iteration, at all positions, from which it takes long."""
+_LEAST_CHUNKS = 3
 _LONG_HORIZON = 32
 """From here on most episodes are much shorter than the horizon."""
 _ALL = 0.9995
@@ -83,7 +86,7 @@ def recipe(
     config = {"cpu": _CPU, "gpu": _GPU}[machine]
     # Where some of the evidence does not hold, there is more to learn than to correct.
     is_good_start = trust_of(config, found) == 1.0
-    changes = _from_good_tables(machine, config) if is_good_start else {}
+    changes = _from_good_tables(machine, config, family.spec) if is_good_start else {}
     changes |= _lengths(config, family.spec, found)
     changes |= _sizes(machine, config, found)
     return dataclasses.replace(config, **changes)
@@ -170,10 +173,17 @@ def preset(name: Machine, family: AbstractTaskFamily) -> TrainConfig:
     return recipe(name, family)
 
 
-def _from_good_tables(machine: Machine, config: TrainConfig) -> dict:
-    """Networks that start as a good rule need little random play, and small steps."""
+def _from_good_tables(machine: Machine, config: TrainConfig, spec: TaskSpec) -> dict:
+    """Networks that start as a good rule need little random play, and small steps.
+
+    Where an iteration takes long, there are fewer of them: the start is most of what
+    two cores can get in some minutes.
+    """
+    judged = config.batch_size * (spec.horizon + 1) * spec.num_queries
+    share = min(1.0, _MANY_JUDGED[machine] / judged)
+    chunks = max(_LEAST_CHUNKS, round(share * _FEWER[machine] / config.log_every))
     return {
-        "num_iterations": _FEWER[machine],
+        "num_iterations": min(_FEWER[machine], chunks * config.log_every),
         "learning_rate": _SMALL_STEPS[machine],
         "target_rate": 0.005,
         "warmup_iterations": config.warmup_iterations // 4,

@@ -13,7 +13,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-import numpy as np
 import optax
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
@@ -30,7 +29,7 @@ from icpe.learn.survey import Survey
 from icpe.nets.evidence import AbstractPredictions
 from icpe.nets.worth_head import WorthHead, what_is_asked, what_is_known
 
-_MOST_UPDATES, _UPDATES_PER_ITERATION, _STEP_SIZE = 4000, 10, 1e-2
+_MOST_UPDATES, _UPDATES_PER_ITERATION, _STEP_SIZE = 4000, 30, 1e-2
 _BEYOND = 3.0
 """Times the highest price, and under the lowest, that it is made for."""
 _LARGEST_BATCH, _MOST_POSITIONS = 256, 2**14
@@ -103,7 +102,7 @@ def _read(
     """What is known at every position, a few episodes at a time."""
     episodes, steps = history.queries.shape
     each = (steps + 1) * spec.num_queries
-    at_once = int(np.clip(_READ_AT_ONCE // each, 1, episodes))
+    at_once = min(episodes, 1 << max(0, (_READ_AT_ONCE // each).bit_length() - 1))
     parts = [
         _look(
             predictions,
