@@ -36,6 +36,8 @@ _LARGEST_BATCH, _MOST_POSITIONS = 256, 2**14
 """Episodes, and positions in them, of one update."""
 _READ_AT_ONCE = 2**21
 """Numbers about queries that are looked at together."""
+_FEWEST_EPISODES, _MOST_OPERATIONS = 256, 2.0**35
+"""Fewer episodes are looked at where a belief takes long."""
 _BUDGETS = 0.15
 """Share of requests that are budgets, and as many again have a price and a cap."""
 _LATER = 0.1
@@ -70,8 +72,10 @@ def first_worth(spec: TaskSpec, config: TrainConfig, found: Survey) -> WorthHead
         return None
     prices = price_range(config, spec, found)
     updates = min(_MOST_UPDATES, _UPDATES_PER_ITERATION * config.num_iterations)
+    number = int(max(_FEWEST_EPISODES, _MOST_OPERATIONS / max(found.operations, 1.0)))
+    history = jax.tree.map(lambda leaf: leaf[:number], found.greedy)
     with jax.numpy_dtype_promotion("standard"):  # optax mixes dtypes
-        return fit_worth(spec, tables, found.greedy, prices, updates)
+        return fit_worth(spec, tables, history, prices, updates)
 
 
 def fit_worth(
