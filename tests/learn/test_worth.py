@@ -47,7 +47,9 @@ def test_the_first_networks_stop_about_as_well_as_the_optimum():
         found = judge(explorer, family, (price,), EPISODES, key=jr.key(7))
         value = found.sureness[0] - price * found.mean_cost[0]
         best = bayes_optimum(family, price=price).limits
-        optimum = best["bayes_accuracy"] - price * best["bayes_mean_cost"]
+        accuracy, paid = best["bayes_accuracy"], best["bayes_mean_cost"]
+        assert accuracy is not None and paid is not None
+        optimum = accuracy - price * paid
         assert abs(optimum - value) < 0.01
         by_threshold = max(
             rule.sure[rows, stop].mean() - price * rule.paid[rows, stop].mean()
