@@ -1,10 +1,12 @@
 """What a person may type, and what is said when it makes no sense."""
 
+import dataclasses
+
 import pytest
 
 from icpe.cli.person import Person, PersonLeft, check_person_can_play, parse_outcome
 from icpe.core.errors import InvalidOutcomeError, UnsupportedError
-from icpe.families import BinarySearch, GaussianBandit, TaskSpec
+from icpe.families import BinarySearch, GaussianBandit, TaskSpec, make
 from support.toy_tasks import Corridor, Lockers
 
 FAMILY = BinarySearch(size=8)
@@ -93,3 +95,16 @@ def test_a_person_says_what_is_revealed_and_masks_follow_from_it():
     assert said == ["Before the first query, type reward, number of arms."]
     assert first.query_mask.tolist() == [True, True, True, False]
     assert person.answer(1, 0).query_mask.tolist() == [True, True, True, False]
+
+
+def test_where_words_are_numbers_a_number_is_one_of_them():
+    """Neither the beginning of one nor its place, which would be another state."""
+    spec = dataclasses.replace(
+        make("network").spec, query_outcomes=(("0.5", "1.5"), ("2", "1"), ("x", "y"))
+    )
+    assert parse_outcome("1.5", spec, 0) == parse_outcome("1,50", spec, 0) == (1.0,)
+    assert parse_outcome("1", spec, 1) == (1.0,)
+    assert parse_outcome("1", spec, 2) == (1.0,)  # the family's own number
+    for line in ("1", "0", "2"):
+        with pytest.raises(InvalidOutcomeError, match=r"answer 0.5, 1.5, or quit"):
+            parse_outcome(line, spec, 0)

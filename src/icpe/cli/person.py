@@ -1,6 +1,6 @@
 """A person who answers the queries at the keyboard."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import jax.numpy as jnp
 import numpy as np
@@ -141,7 +141,8 @@ def parse_outcome(
 ) -> tuple[float, ...]:
     """Reads an outcome of a query: one of the family's words, or its numbers.
 
-    A word may be shortened as long as it stays unambiguous.
+    A word may be shortened as long as it stays unambiguous. Where words are numbers
+    themselves, a number must be one of them.
 
     Raises:
         InvalidOutcomeError: one sentence that says what can be typed.
@@ -153,6 +154,12 @@ def parse_outcome(
     same = [word for word in matches if word.lower() == text]
     if typed in labels or len(same) == 1:
         return labels[typed if typed in labels else same[0]]
+    named = {word: number for word in labels if (number := _number(word)) is not None}
+    if named and (number := _number(text)) is not None:
+        # Neither the beginning of another number nor the place of a state.
+        matches = [word for word, other in named.items() if other == number]
+        if not matches:
+            raise InvalidOutcomeError(_please(labels, typed))
     if len(matches) == 1:
         return labels[matches[0]]
     if len(matches) > 1:
@@ -165,9 +172,7 @@ def parse_outcome(
     except ValueError:
         numbers = ()
     if labels and numbers not in labels.values():
-        raise InvalidOutcomeError(
-            f"Please answer {', '.join(labels)}, or quit to leave; got {typed!r}."
-        )
+        raise InvalidOutcomeError(_please(labels, typed))
     if len(numbers) != spec.outcome_size or not np.all(np.isfinite(numbers)):
         size = spec.outcome_size
         wanted = "a number" if size == 1 else f"{size} numbers with spaces between"
@@ -175,3 +180,16 @@ def parse_outcome(
             f"Please type {wanted}, or quit to leave; got {typed!r}."
         )
     return numbers
+
+
+def _please(labels: Iterable[str], typed: str) -> str:
+    return f"Please answer {', '.join(labels)}, or quit to leave; got {typed!r}."
+
+
+def _number(text: str) -> float | None:
+    """The finite number that a text is, None if it is none."""
+    try:
+        number = typed_number(text)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
