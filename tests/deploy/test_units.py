@@ -14,6 +14,7 @@ import icpe
 from icpe.core.errors import (
     InvalidOutcomeError,
     InvalidParameterError,
+    SessionError,
     UnsupportedError,
 )
 from icpe.core.request import Request
@@ -273,3 +274,25 @@ def test_families_with_units_of_their_own_refuse_others():
     explorer = icpe.make_explorer("uniform", family)
     with pytest.raises(UnsupportedError, match="in its own units alone"):
         Session(explorer, family, error_prob=0.1, units=icpe.Units("%", matters=1))
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"names": ["B", "A", "C", "D"]}, "with names ['A', 'B', 'C', 'D'], not ['B',"),
+        ({"units": icpe.Units("%", noise=0.3, matters=1.0)}, "'noise': 0.3"),
+    ],
+)
+def test_a_session_is_not_reopened_under_other_names_or_units(change, words):
+    """Answers would be taken for those of another setting, or in another unit."""
+    storage = MemoryStorage()
+    about = {
+        "units": icpe.Units("%", noise=1.5, matters=1.0),
+        "names": ["A", "B", "C", "D"],
+    }
+    explorer = icpe.zoo.load("best-of-k")
+    open_session(explorer, storage=storage, id="yield", error_prob=0.1, **about)
+    assert open_session(explorer, storage=storage, id="yield", **about).id == "yield"
+    with pytest.raises(SessionError, match="or choose another id") as caught:
+        open_session(explorer, storage=storage, id="yield", **{**about, **change})
+    assert words in str(caught.value)

@@ -1,5 +1,6 @@
 """Sessions that outlive their process: every event is kept before it counts."""
 
+import dataclasses
 import functools as ft
 import importlib.metadata
 import os
@@ -189,7 +190,8 @@ def open_session(
         names: see `icpe.Session`.
 
     Raises:
-        SessionError: there is a session of this id with another artifact or request.
+        SessionError: there is a session of this id with another artifact or request,
+            or with other units or names.
         StorageError: the storage cannot be used now.
         IcpeError: the arguments are refused as by `icpe.Session`.
     """
@@ -202,6 +204,7 @@ def open_session(
         if events:
             if goals != (None, None, None):
                 _check_request(events[0], Request(*asked), id)
+            _check_words(events[0], units, names, id)
             return DurableSession(artifact, storage, id, events)
     setup = Setup.of(
         artifact,
@@ -248,3 +251,19 @@ def _check_request(created: Event, request: Request, id: str) -> None:
             f"Session {id!r} was created for {found}, not for {request}; leave the "
             "request out, or choose another id."
         )
+
+
+def _check_words(created: Event, units: Any, names: Any, id: str) -> None:
+    """Answers in other units, or to questions under other names, would be mistaken."""
+    given: dict[str, Any] = {}
+    if isinstance(units, Units):
+        given["units"] = dataclasses.asdict(units)
+    if names is not None and not isinstance(names, str):
+        given["names"] = list(map(str, names))
+    for name, value in given.items():
+        found = created.body[name]
+        if found != value:
+            raise SessionError(
+                f"Session {id!r} was created with {name} {found}, not {value}; leave "
+                f"{name} out, or choose another id."
+            )
