@@ -50,6 +50,7 @@ RAISES = """
 TRAINS = """
     with signals.PendingStops() as requests:
         requests.ready = True
+        print("training", flush=True)
         while requests.reason is None:
             time.sleep(0.01)
     print("kept", flush=True)
@@ -86,7 +87,7 @@ def test_a_signal_ends_whatever_is_being_done(work):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_work_that_can_stop_is_told_and_the_status_names_the_signal(number):
-    status, out, err = end(TRAINS, number)
+    status, out, err = end(TRAINS, number, ready="training")
     assert status == 128 + number
     assert out == "kept\n"
     assert err.startswith("icpe: Stopping after the iterations in flight")
