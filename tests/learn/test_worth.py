@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+import pytest
 
 from icpe.evaluate.judge import judge
 from icpe.evaluate.thresholds import play_thresholds
@@ -10,6 +11,7 @@ from icpe.explorers.registry import make_explorer
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
 from icpe.families import from_likelihoods
 from icpe.families.finite import bayes_optimum
+from icpe.learn import pilot
 from icpe.learn import worth as module
 from icpe.learn.learner import UniversalLearner
 from icpe.learn.learners import make_learner
@@ -65,3 +67,10 @@ def test_values_go_back_from_where_the_rule_stops():
     stops = jnp.array([[False, False, True, True]])
     after = module._value_after(sure, paid, stops)
     np.testing.assert_allclose(after[0, :3], [0.6, 0.7, 0.9], rtol=1e-6)
+
+
+def test_the_lowest_price_is_what_the_last_queries_are_worth():
+    """0.007 of belief for 14 more queries, and nothing at all for one threshold."""
+    sureness, cost = np.array([0.5, 0.88, 0.887, 0.89]), np.array([0.0, 26, 40, 60])
+    assert pilot._last_slope(sureness, cost, 0.89) == pytest.approx(0.007 / 14)
+    assert pilot._last_slope(np.ones(2), np.array([3.0, 3.0]), 1.0) == np.inf

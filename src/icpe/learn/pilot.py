@@ -1,6 +1,7 @@
 """How far a greedy rule with the tables gets, before anything is learned."""
 
 import dataclasses
+import math
 
 import jax
 import numpy as np
@@ -20,6 +21,8 @@ LONGEST_PILOT = 128
 """Queries of the greedy rule at most."""
 _LEAST_TRUE = 0.6
 """Share of what is believed that must be true."""
+_SHORT = (0.01, 0.003)
+"""Of the belief at the horizon: between them, the last queries are looked at."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Pilot:
         at_horizon: accuracy after all queries that the horizon allows.
         sure_at_horizon: what the tables believe of that, which they may be wrong about.
         before: accuracy of the best guess before any query.
+        last_slope: what the last queries add to the probability of being right, by
+            their cost, shortly before the horizon adds nothing more.
     """
 
     thresholds: tuple[float, ...]
@@ -43,6 +48,7 @@ class Pilot:
     at_horizon: float
     before: float
     sure_at_horizon: float = 1.0
+    last_slope: float = math.inf
 
     @property
     def is_misled(self) -> bool:
@@ -94,7 +100,8 @@ def fly_pilot(
     paid = np.concatenate([np.zeros((len(paid), 1)), paid], axis=1)
     thresholds = 1.0 - np.geomspace(1.0 - sure[:, 0].mean() + 1e-9, 1e-4, 40)
     points = [_stop_at(threshold, sure, right, paid, last) for threshold in thresholds]
-    accuracy, cost, made = np.array(points).T
+    accuracy, cost, made, sureness = np.array(points).T
+    at_last = float(sure[:, -1].mean())
     return Pilot(
         thresholds=tuple(thresholds.tolist()),
         accuracy=tuple(accuracy.tolist()),
@@ -102,12 +109,20 @@ def fly_pilot(
         mean_queries=tuple(made.tolist()),
         at_horizon=float(right[:, -1].mean()),
         before=float(right[:, 0].mean()),
-        sure_at_horizon=float(sure[:, -1].mean()),
+        sure_at_horizon=at_last,
+        last_slope=_last_slope(sureness, cost, at_last),
     )
 
 
-def _stop_at(threshold: float, sure, right, paid, last) -> tuple[float, float, float]:
-    """Accuracy, mean cost and mean queries of stopping at a threshold."""
+def _last_slope(sureness, cost, at_last: float) -> float:
+    """Infinite where so little is gained at one threshold."""
+    first, second = (np.argmax(sureness >= at_last - short) for short in _SHORT)
+    gained, paid = sureness[second] - sureness[first], cost[second] - cost[first]
+    return float(gained / paid) if gained > 0 and paid > 0 else math.inf
+
+
+def _stop_at(threshold: float, sure, right, paid, last) -> tuple[float, ...]:
+    """Accuracy, mean cost, mean queries and mean belief of stopping at a threshold."""
     reaches = sure >= threshold
     stop = np.where(reaches.any(axis=1), reaches.argmax(axis=1), sure.shape[1] - 1)
     rows = np.arange(len(stop))
@@ -116,6 +131,7 @@ def _stop_at(threshold: float, sure, right, paid, last) -> tuple[float, float, f
         float(right[rows, stop].mean()),
         float(paid[rows, made].mean()),
         float(made.mean()),
+        float(sure[rows, stop].mean()),
     )
 
 

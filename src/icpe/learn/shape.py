@@ -110,6 +110,9 @@ def price_range(config: TrainConfig, spec: TaskSpec, survey: Survey) -> PriceRan
         low, high = _piloted_prices(survey.pilot, spec)
         if trust < 1.0:  # networks will get further than the greedy rule
             low = min(low, usual) / 2
+        else:  # networks start with the best moment to stop at each price
+            least = _LEAST_PRICE / spec.mean_cost
+            low = max(min(low, survey.pilot.last_slope / 2), least)
         if config.error_prob:
             low = max(low, _price_for(config.error_prob / 3, survey.pilot, spec))
             high = min(high, 4 * _price_for(3 * config.error_prob, survey.pilot, spec))
