@@ -189,7 +189,8 @@ class PendingStops:
     def __init__(self, say: Callable[[str], None] | None = None):
         self.reason: str | None = None
         self.ready = False
-        self._said = False
+        self._taken = self._said = False
+        self._lock = threading.Lock()
         self._say = say or _say
         self._previous: dict[int, object] = {}
 
@@ -205,25 +206,34 @@ class PendingStops:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.reason is not None and _watch.requests is self:
+            self._tell()  # the work may end before the thread gets to it
         _watch.requests = None
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
 
     def takes_one(self) -> bool:
         """Whether the signal that has just come is taken for a request; says so."""
-        if not self.ready or self._said:
+        if not self.ready or self._taken:
             return False
-        self._said = True
+        self._taken = True
+        self._tell()
+        return True
+
+    def _tell(self) -> None:
+        with self._lock:
+            if self._said:
+                return
+            self._said = True
         self._say(
             "Stopping after the iterations in flight, with a checkpoint; once more "
             "ends it at once."
         )
-        return True
 
     def _note(self, number: int, _frame: object) -> None:
         if not self.ready or self.reason is not None:
             raise Interrupted(number)
-        self.reason = "interrupted"
+        _watch.received, self.reason = number, "interrupted"
 
 
 def _say(sentence: str) -> None:
