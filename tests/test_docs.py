@@ -16,6 +16,7 @@ from icpe.cli.anywhere import split_anywhere
 from icpe.cli.candidates import candidates
 from icpe.cli.main import COMMANDS
 from icpe.cli.parsing import parse
+from icpe.evaluate.guard import FEWEST_EPISODES
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -156,3 +157,8 @@ def places_of(page: Path) -> set[str]:
         for heading in headings
     }
     return slugs | set(re.findall(r'<a id="([^"]+)">', text))
+
+
+def test_the_rules_page_says_from_how_many_episodes_on_rules_are_compared():
+    text = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert f"fewer than {FEWEST_EPISODES} `--calibration-episodes`" in text

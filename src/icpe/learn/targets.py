@@ -86,8 +86,14 @@ def error_weights(
     if estimates.unit is None:
         return made / (error + _NOISE_FLOOR)
     unit = mean_cost * lax.stop_gradient(estimates.unit[:-1])
-    noise = jnp.square(_MOVES * error) + jnp.square(_VARIES * unit) + _LEAST_NOISE
-    return made / noise
+    return made / noise_of_return(error, unit)
+
+
+def noise_of_return(
+    error: Float[Array, "*steps"], unit: Float[Array, "*steps"]
+) -> Float[Array, "*steps"]:
+    """The variance of what asking on brings, where a query of mean cost is so dear."""
+    return jnp.square(_MOVES * error) + jnp.square(_VARIES * unit) + _LEAST_NOISE
 
 
 class Targets(eqx.Module):

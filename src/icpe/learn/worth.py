@@ -26,6 +26,7 @@ from icpe.explorers.neural.inputs import Asked
 from icpe.learn.config import TrainConfig
 from icpe.learn.shape import price_range, tables_of
 from icpe.learn.survey import Survey
+from icpe.learn.targets import noise_of_return
 from icpe.nets.evidence import AbstractPredictions
 from icpe.nets.worth_head import WorthHead, what_is_asked, what_is_known
 
@@ -42,7 +43,6 @@ _BUDGETS = 0.15
 """Share of requests that are budgets, and as many again have a price and a cap."""
 _LATER = 0.1
 """Weight of positions after the stop, which may come later as the head improves."""
-_MOVES, _VARIES, _LEAST_NOISE = 0.3, 4.0, 1e-5
 _LEAST_ERROR = 1e-6
 
 
@@ -195,8 +195,7 @@ def _loss(
     stops = ~may_ask | (priced & (lax.stop_gradient(gain) <= paid))
     later = _value_after(played.sure, paid, stops)
     reached = jnp.cumsum(stops, axis=1) == 0
-    noise = jnp.square(_MOVES * error) + _LEAST_NOISE
-    noise = noise + jnp.where(priced, jnp.square(_VARIES * spec.mean_cost * unit), 0.0)
+    noise = noise_of_return(error, jnp.where(priced, spec.mean_cost * unit, 0.0))
     weight = jnp.where(may_ask, jnp.where(reached, 1.0, _LATER), 0.0) / noise
     squares = jnp.square(gain - (later - played.sure))
     return jnp.sum(weight * squares) / jnp.maximum(
