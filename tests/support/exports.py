@@ -58,7 +58,9 @@ def knowing(family) -> Artifact:
     belief = belief_for(family)
     assert isinstance(belief, AbstractPredictiveBelief)
     predictions = ExactPredictions.of(family.spec, belief)
-    config = dataclasses.replace(TINY, predictions=predictions.shape(trust=1.0))
+    config = dataclasses.replace(
+        TINY, predictions=predictions.shape(trust=1.0), reads_worth=True
+    )
     nets = random_weights(
         lambda key: ExplorerNets(
             family.spec,
@@ -84,7 +86,7 @@ def searching(family) -> Artifact:
     table = SymbolTable(
         jnp.asarray(symbols), jnp.log(jnp.asarray(np.moveaxis(probability, 1, 2)))
     )
-    config = dataclasses.replace(TINY, predictions=shape)
+    config = dataclasses.replace(TINY, predictions=shape, reads_worth=True)
     artifact = untrained(family, config)
     predictions = Predictions.empty(family.spec, shape)
     predictions = dataclasses.replace(predictions, outcomes=table)
