@@ -85,7 +85,7 @@ def best_setting_log_posterior(
     """
 
     def given(noise: Scalar) -> Float[Array, "settings"]:
-        return _log_evidence(seen, exists, noise, scales)
+        return best_setting_log_evidence(seen, exists, noise, scales)
 
     each = jax.vmap(given)(noises.values) + noises.log_weights[:, None]
     found = jax.nn.log_softmax(jax.nn.logsumexp(each, axis=0))
@@ -122,10 +122,16 @@ def possible_noises(seen: Outcomes, least: float, most: float) -> Noises:
     return Noises(values, jnp.asarray(np.log(weights / 2), values.dtype))
 
 
-def _log_evidence(
-    seen: Outcomes, exists: Bool[Array, "settings"], noise: Scalar, scales
+def best_setting_log_evidence(
+    seen: Outcomes,
+    exists: Bool[Array, "settings"],
+    noise: Scalar,
+    scales: tuple[float, ...],
 ) -> Float[Array, "settings"]:
-    """Log-density of the means of the outcomes if each setting is the best."""
+    """Log-density of the means of the outcomes if each setting is the best.
+
+    Up to their common level, of which nothing is known: of their differences.
+    """
     tried = exists & (seen.counts > 0)
     sd = noise / jnp.sqrt(jnp.maximum(seen.counts, 1).astype(seen.means.dtype))
     nodes, log_weights = _nodes(seen.means, sd, tried, exists, scales)
