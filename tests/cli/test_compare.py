@@ -60,7 +60,8 @@ def test_a_page_quotes_what_the_command_printed(page):
         table = "\n".join(comparison_lines(STORED["explorers"]))
         assert table in text
         names = " ".join(row["explorer"] for row in STORED["explorers"])
-        assert f"$ icpe compare {names} --accuracy {STORED['accuracy']}\n" in text
+        asked = f"--accuracy {STORED['accuracy']} --episodes {STORED['episodes']}"
+        assert f"$ icpe compare {names} {asked}\n" in text
     for row in STORED["explorers"][1:3]:
         low, high = row["saving_interval"]
         quoted = f"{row['saving']:.0%} ({low:.0%} to {high:.0%})".replace("%", " %")
