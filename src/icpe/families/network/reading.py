@@ -18,7 +18,8 @@ from icpe.core.errors import (
     suggesting,
 )
 from icpe.families.csv_files import is_path, read_costs
-from icpe.families.likelihoods.reading import MOST_OUTCOMES, TOLERANCE
+from icpe.families.likelihoods.reading import MOST_OUTCOMES
+from icpe.families.likelihoods.stated import TOLERANCE
 from icpe.families.network.bif import PlainNames, with_plain_names
 from icpe.families.network.law import Network
 
