@@ -47,6 +47,9 @@ _FIXED_LAW = 0.01
 _CLEARLY = 0.995
 """Of a loss, at which other tables are worth being larger."""
 _NUM_EPISODES = 2048
+_MANY, _AT_ONCE = 4, 2**25
+"""How many times as many episodes of the rule that networks start from, where all their
+numbers at one step are few enough."""
 _ON_HOST = 2**13
 """Answers in all where each is a call of Python; elsewhere they are nearly free."""
 _MOST_RECENT = 4
@@ -179,8 +182,10 @@ def _survey(
         given = given_posterior(family, predictions, size.belief)
     pilot, greedy, spec = None, None, family.spec
     if given is not None:
-        played = play_greedy(family, given, keys)
-        pilot = fly_pilot(spec, given, 1.0, played)
+        many = jr.split(jr.key(seed + 2), _num_greedy(family, given))
+        played = play_greedy(family, given, many)
+        first = jax.tree.map(lambda leaf: leaf[: len(keys)], played)
+        pilot = fly_pilot(spec, given, 1.0, first)
         greedy = played.history
     elif predictions is not None:
         played = play_greedy(family, predictions, keys)
@@ -270,6 +275,16 @@ def _location(few: Answers) -> dict[str, tuple[float, ...]]:
         "outcome_scale": tuple(np.where(varies, scale, 1.0).tolist()),
         "task_spread": tuple(np.where(varies, within, 0.0).tolist()),
     }
+
+
+def _num_greedy(family: AbstractTaskFamily, given: AbstractPredictions) -> int:
+    """More episodes tell better when to stop; beliefs take too long for them."""
+    number, spec = _num_episodes(family), family.spec
+    cells = given.outcomes.cells if isinstance(given, Predictions) else None
+    if cells is None:
+        return number
+    numbers = spec.num_hypotheses * cells.shape[0] * cells.shape[1]
+    return number * max(1, min(_MANY, _AT_ONCE // (number * numbers)))
 
 
 def _num_episodes(family: AbstractTaskFamily) -> int:
