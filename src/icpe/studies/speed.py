@@ -8,6 +8,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 
@@ -15,6 +16,7 @@ from icpe.artifact import Artifact
 from icpe.core.arrays import PyTree
 from icpe.core.checks import check_at_least
 from icpe.deploy.session import Session
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.families.gaussian_bandit import GaussianBandit
 from icpe.learn.config import TrainConfig
 from icpe.learn.layout import device_mesh, placed, run_chunk
@@ -113,13 +115,14 @@ def measure_speed(workload: Workload) -> Speed:
     learner = _learner(workload)
     state = learner.init(key=jr.key(0))
     play = eqx.filter_jit(
-        lambda state, key: learner.play(state.nets, state.iteration, key)[0]
+        lambda state, key: learner.play(_whole(state), state.iteration, key)[0]
     )
     experience = play(state, jr.key(1))
     learn = eqx.filter_jit(learner.learn)
-    parts = (state.nets, state.averaged, state.optimizer)
+    rate = jnp.asarray(learner.config.learning_rate)
+    parts = (state.nets, state.averaged, state.predictions, state.optimizer)
     rollout = _median_seconds(play, (state, jr.key(1)), workload.repeats)
-    gradient = _median_seconds(learn, (*parts, experience), workload.repeats)
+    gradient = _median_seconds(learn, (*parts, experience, rate), workload.repeats)
     ask, tell = _session_seconds(learner, state, workload.steps)
     compiled, both = _update_seconds(learner, state, workload.repeats)
     paper = _paper_speed(workload)
@@ -136,6 +139,11 @@ def measure_speed(workload: Workload) -> Speed:
         paper=paper,
         episodes_ratio=workload.episodes / both / paper.episodes_per_second,
     )
+
+
+def _whole(state: LearnerState) -> ExplorerNets:
+    """The networks with their tables."""
+    return state.nets.with_predictions(state.predictions)
 
 
 def _update_seconds(
@@ -164,9 +172,10 @@ def _paper_speed(workload: Workload) -> PaperSpeed:
     batch = sample_transitions(replay, spec, workload.episodes, key=jr.key(2))
     learn = eqx.filter_jit(learner.learn)
     arguments = (state.nets, state.targets, state.optimizer, state.cost, batch)
-    first_learn = _seconds(learn, (*arguments, jr.key(3)))
+    arguments = (*arguments, jr.key(3), jnp.asarray(learner.config.learning_rate))
+    first_learn = _seconds(learn, arguments)
     rollout = _median_seconds(play, (state, jr.key(1)), workload.repeats)
-    gradient = _median_seconds(learn, (*arguments, jr.key(3)), workload.repeats)
+    gradient = _median_seconds(learn, arguments, workload.repeats)
     steps = workload.steps  # as many transitions in a step as there are episodes
     update = rollout + steps * gradient
     return PaperSpeed(
@@ -223,7 +232,8 @@ def _session_seconds(
     learner: UniversalLearner, state: LearnerState, history: int
 ) -> tuple[float, float]:
     """Median time of an ask and of a tell over the last tenth of a long session."""
-    artifact = Artifact(state.averaged, learner.family, {}, {})
+    nets = state.averaged.with_predictions(state.predictions)
+    artifact = Artifact(nets, learner.family, {}, {})
     asks, tells = [], []
     for _ in range(2):  # the first session compiles
         session = Session(artifact, budget=history)
