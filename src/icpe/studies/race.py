@@ -17,6 +17,7 @@ from icpe.explorers.neural.networks import ExplorerNets
 from icpe.explorers.neural.paper import PaperExplorer, PaperNets
 from icpe.families import AbstractTaskFamily, BinarySearch, GaussianBandit
 from icpe.families.registry import describe
+from icpe.learn.config import TrainConfig
 from icpe.learn.fit import FitOptions, Situation, Verdict, fit
 from icpe.learn.learners import AnyConfig, AnyNets
 from icpe.learn.paper.config import PaperConfig
@@ -114,18 +115,24 @@ def race(
     """
     given = {"seed": seed, "log_every": _CHUNK[machine], **(changes or {})}
     ours = dataclasses.replace(preset(machine, goal.family), **given)
-    networks = {name: getattr(ours, name) for name in _NETWORK_FIELDS}
-    papers = dataclasses.replace(
-        paper_preset(machine, goal.family),
-        error_prob=_STRICTER * (1.0 - goal.accuracy),
-        budget=0,
-        **{**networks, **given},
-    )
+    papers = dataclasses.replace(paper_racer(goal, machine, ours), **given)
     first, second = (
         _run("universal", ours, goal, time_limit, progress),
         _run("paper", papers, goal, time_limit, progress),
     )
     return first, second
+
+
+def paper_racer(goal: Goal, machine: Machine, ours: TrainConfig) -> PaperConfig:
+    """The paper's learner for a goal, with Transformers of the size of ours."""
+    return dataclasses.replace(
+        paper_preset(machine, goal.family),
+        error_prob=_STRICTER * (1.0 - goal.accuracy),
+        budget=0,
+        seed=ours.seed,
+        log_every=_CHUNK[machine],
+        **{name: getattr(ours, name) for name in _NETWORK_FIELDS},
+    )
 
 
 _NETWORK_FIELDS = (
@@ -134,7 +141,6 @@ _NETWORK_FIELDS = (
     "num_heads",
     "num_kv_heads",
     "bfloat16",
-    "summary",
 )
 
 
@@ -145,7 +151,7 @@ def _run(
     time_limit: float,
     progress: AbstractProgress | None,
 ) -> Finish:
-    judge = _Judge(goal, config)
+    judge = GoalJudge(goal, config)
     options = FitOptions(time_limit=time_limit)
     result = fit(goal.family, config, options, judge=judge, progress=progress)
     return Finish(
@@ -161,7 +167,7 @@ def _run(
     )
 
 
-class _Judge:
+class GoalJudge:
     """Plays fresh episodes after every chunk of training, on a clock of its own."""
 
     def __init__(self, goal: Goal, config: AnyConfig):
