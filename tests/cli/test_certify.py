@@ -12,7 +12,7 @@ from rich.console import Console
 
 from icpe.artifact import Artifact
 from icpe.artifact.certificate import Group
-from icpe.cli.certify import _groups, _what_would_do
+from icpe.cli.certificate_words import groups_table, what_would_do
 from support.certificates import unearned_certificate
 from support.toy_artifacts import guesser
 
@@ -82,7 +82,7 @@ def test_names_with_brackets_are_printed_as_they_are():
     wrong = tuple(Group(name, 10, 5, 2.0) for name in names)
     certificate = dataclasses.replace(unearned_certificate(), by_hypothesis=wrong)
     printed = io.StringIO()
-    Console(file=printed).print(_groups(certificate))
+    Console(file=printed).print(groups_table(certificate))
     assert all(name in printed.getvalue() for name in names)
 
 
@@ -225,4 +225,4 @@ def test_what_to_do_where_held_out_rows_show_too_little(needed, advice):
         counted="rows",
         episodes=100,
     )
-    assert advice in _what_would_do(certificate)
+    assert advice in what_would_do(certificate)

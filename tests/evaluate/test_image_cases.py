@@ -9,7 +9,7 @@ import pytest
 
 from icpe import workflow
 from icpe.artifact.artifact import Artifact
-from icpe.cli.certify import sentences
+from icpe.cli.certificate_words import sentences
 from icpe.evaluate import evaluate
 from icpe.evaluate.calibrate import calibrate
 from icpe.evaluate.certify import certify

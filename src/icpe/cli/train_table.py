@@ -248,7 +248,7 @@ def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
     if certificate is None:
         say(_best_possible(args, artifact))
     else:
-        from icpe.cli.certify import sentences
+        from icpe.cli.certificate_words import sentences
 
         for sentence in sentences(certificate):
             say(sentence)
