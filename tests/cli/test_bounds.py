@@ -8,7 +8,7 @@ SMALL = "--family.num-arms 2 --family.max-mean 2.4"
 def test_bounds_of_every_task_are_set_apart(icpe):
     called = icpe(f"bounds gaussian-bandit {SMALL} --error-prob 0.1")
     assert called.status == 0
-    limits, others = called.out.split("For methods that are correct on every task")
+    limits, others = called.out.split("For methods that must keep the error")
     assert "mean queries" in limits and "correct on every task" not in limits
     assert "may need fewer" in " ".join(others.split())
     assert "correct on every task mean queries" in others
