@@ -117,9 +117,10 @@ def _print_known(console, known) -> None:
     ]
     if others:
         console.print(
-            "\nFor methods that must keep the error probability on every task with such "
-            "answers, not only on average over the family. The numbers are averages "
-            "over its tasks. An explorer that knows the prior may need fewer queries:",
+            "\nFor methods that must keep the error probability on every task with "
+            "such answers, not only on average over the family. The numbers are "
+            "averages over its tasks. An explorer that knows the prior may need fewer "
+            "queries:",
             soft_wrap=True,
             highlight=False,
         )
