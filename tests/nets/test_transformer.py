@@ -39,8 +39,7 @@ def test_padding_changes_nothing(monkeypatch):
     np.testing.assert_allclose(padded, plain, atol=1e-5)
 
 
-@eqx.filter_jit
-def one_by_one(net, tokens, bound):
+def step_by_step(net, tokens, bound):
     """The features of every token by the incremental pass."""
 
     def step(carry, token):
@@ -50,6 +49,32 @@ def one_by_one(net, tokens, bound):
 
     start = (net.init_cache(), jnp.zeros((), jnp.int32))
     return lax.scan(step, start, tokens)[1]
+
+
+one_by_one = eqx.filter_jit(step_by_step)
+
+
+def test_a_longer_cache_changes_nothing(monkeypatch):
+    net = random_transformer(SMALL)
+    tokens = jr.normal(jr.key(3), (CAPACITY, SMALL.width))
+    plain = one_by_one(net, tokens, CAPACITY - 1)
+    monkeypatch.setattr(TransformerConfig, "padded", lambda _, n: n + -n % 8)
+    assert jax.tree.leaves(net.init_cache())[0].shape[0] == 8
+    longer = eqx.filter_jit(lambda tokens: step_by_step(net, tokens, CAPACITY - 1))
+    np.testing.assert_allclose(longer(tokens), plain, atol=1e-5)
+
+
+@pytest.mark.parametrize("bfloat16", [False, True])
+def test_a_rough_pass_differs_by_rounding_alone(bfloat16):
+    net = random_transformer(dataclasses.replace(SMALL, bfloat16=bfloat16))
+    tokens = jr.normal(jr.key(3), (CAPACITY, SMALL.width))
+    added = jnp.bfloat16 if bfloat16 else jnp.float32
+    with jax.numpy_dtype_promotion("standard"):  # which jax's attention needs
+        whole = eqx.filter_jit(net)(tokens)
+        rough = eqx.filter_jit(lambda tokens: net(tokens, is_rough=True))(tokens)
+    assert rough.dtype == jnp.float32
+    np.testing.assert_allclose(rough, whole, atol=8 * float(jnp.finfo(added).eps))
+    assert np.any(rough != whole) == bfloat16
 
 
 def plain(net, tokens):

@@ -36,9 +36,12 @@ class Growing(eqx.Module):
 
     value: PyTree
     axis: int = eqx.field(static=True)
+    unit: int = eqx.field(static=True, default=1)
+    """Lengths are multiples of it, which products on an accelerator may ask for."""
 
     def resized(self, length: int) -> "Growing":
-        """With another length, filled up by zeros."""
+        """With room for so many entries, filled up by zeros."""
+        length += -length % self.unit
 
         def resize(leaf: Array) -> Array:
             axis = self.axis % leaf.ndim
@@ -48,7 +51,7 @@ class Growing(eqx.Module):
             padding = [(0, missing if i == axis else 0) for i in range(leaf.ndim)]
             return jnp.pad(leaf, padding)
 
-        return Growing(jax.tree.map(resize, self.value), self.axis)
+        return Growing(jax.tree.map(resize, self.value), self.axis, self.unit)
 
 
 class Scratch(eqx.Module):

@@ -203,7 +203,7 @@ class UniversalLearner(eqx.Module):
         """One gradient step of both networks, and of their average."""
         seen = nets.with_predictions(tables).see(minibatch.history)
         asked = (seen, minibatch.price, minibatch.max_queries)
-        target = averaged.with_predictions(tables).along(*asked)
+        target = averaged.with_predictions(tables).along(*asked, is_rough=True)
         make_targets = ft.partial(
             gain_targets,
             spec=self.family.spec,
@@ -219,7 +219,7 @@ class UniversalLearner(eqx.Module):
             luck = luck_of_answers(seen.told, target.unit, minibatch.queries)
 
         def loss(nets: ExplorerNets):
-            online = nets.with_predictions(tables).along(*asked)
+            online = nets.with_predictions(tables).along(*asked, is_rough=True)
             fixed = lax.stop_gradient(online)
             targets = without_luck(
                 jax.vmap(make_targets)(fixed, target, minibatch, luck=luck),

@@ -39,13 +39,25 @@ class Linear(eqx.Module):
         """In true float32, also where an accelerator would round the factors."""
         return self.rounded(x, jnp.float32, jnp.float32)
 
-    def rounded(self, x: Float[Array, "in"], dtype, out_dtype) -> Float[Array, "out"]:
-        """With factors in one dtype and the result in another."""
+    def rounded(
+        self,
+        x: Float[Array, "in"],
+        dtype,
+        out_dtype,
+        *,
+        is_rough: bool = False,
+    ) -> Float[Array, "out"]:
+        """With factors in one dtype and the result in another.
+
+        The dtype of the result is that of its gradient too, and so that of the factors
+        from which the gradients of weights and of `x` are computed. Where it may be
+        rough, an accelerator may round float32 factors (to TF32, say).
+        """
         product = jnp.matmul(
             x.astype(dtype),
             self.weight.astype(dtype).T,
             preferred_element_type=out_dtype,
-            precision=precision_of(dtype),
+            precision=None if is_rough else precision_of(dtype),
         )
         if self.bias is None:
             return product

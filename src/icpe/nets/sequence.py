@@ -4,6 +4,8 @@ One module class serves as inference net and as query net. The two are held as a
 `SequenceNet` with a leading axis of 2, so that they share every kernel by `vmap`.
 """
 
+import functools as ft
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -69,17 +71,29 @@ class SequenceNet(eqx.Module):
             self.belief_head = jnp.zeros((output_size, belief_size))
 
     def __call__(
-        self, tokens: Token, condition: Float[Array, "tokens condition"]
+        self,
+        tokens: Token,
+        condition: Float[Array, "tokens condition"],
+        *,
+        is_rough: bool = False,
     ) -> Float[Array, "tokens output"]:
-        """Outputs at every token of a sequence, in one parallel pass."""
+        """Outputs at every token of a sequence, in one parallel pass.
+
+        Where it may be rough, in training, more is rounded to the dtype of the
+        Transformer, and the head as an accelerator likes.
+        """
         num_tokens = condition.shape[0]
         missing = self.transformer.config.padded(num_tokens) - num_tokens
         tokens, condition = jax.tree.map(
             lambda leaf: jnp.pad(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)),
             (tokens, condition),
         )
-        features = self.transformer(jax.vmap(self.embed)(tokens, condition))
-        return jax.vmap(self.head)(features)[:num_tokens]
+        embedded = jax.vmap(self.embed)(tokens, condition)
+        is_rough = is_rough and self.transformer.config.bfloat16
+        features = self.transformer(embedded, is_rough=is_rough)
+        exact = {"dtype": jnp.float32, "out_dtype": jnp.float32}
+        head = ft.partial(self.head.rounded, **exact, is_rough=is_rough)
+        return jax.vmap(head)(features)[:num_tokens]
 
     def step(
         self,

@@ -9,6 +9,8 @@ Where a query tells about others than itself, what it is worth hangs on what is 
 those. Which they are is learned, one matrix for all histories.
 """
 
+import functools as ft
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -16,7 +18,7 @@ import jax.random as jr
 from jaxtyping import Array, Float
 
 from icpe.core.arrays import PRNGKey
-from icpe.nets.linear import Linear
+from icpe.nets.linear import Linear, precision_of
 
 _NUM_ROUNDS = 2
 _NUM_VIEWS = 4
@@ -64,17 +66,28 @@ class TiedHead(eqx.Module):
         self.out = Linear(size, 1, gain=gain, key=out_key)
 
     def __call__(
-        self, context: Float[Array, "size"], features: Float[Array, "queries features"]
+        self,
+        context: Float[Array, "size"],
+        features: Float[Array, "queries features"],
+        *,
+        dtype=jnp.float32,
     ) -> Float[Array, "queries"]:
-        """The context, which comes from the history as a whole, is told to all."""
-        x = jax.nn.gelu(jax.vmap(self.embed)(features) + context[None])
+        """The context, which comes from the history as a whole, is told to all.
+
+        What is inside is computed in `dtype`, but for what the features become: there
+        close ones must stay apart.
+        """
+        x = jax.nn.gelu(jax.vmap(self.embed)(features) + context[None]).astype(dtype)
+        context = context.astype(dtype)
         if self.reach is not None:
             x = self.reach(x, context)
         for comparison in self.rounds:
             x = comparison(x)
         if self.hidden is not None:
-            x = x + jax.nn.gelu(jax.vmap(self.hidden)(x))
-        return jax.vmap(self.out)(x)[:, 0]
+            x = x + jax.nn.gelu(_each(self.hidden, x, dtype))
+        # One number each: a sum, which is fused with what comes before it.
+        weight = self.out.weight
+        return jnp.sum(x.astype(weight.dtype) * weight, axis=-1) + self.out.bias
 
 
 class Reach(eqx.Module):
@@ -90,8 +103,10 @@ class Reach(eqx.Module):
 
     def __call__(self, x: Hidden, context: Float[Array, "size"]) -> Hidden:
         """One residual step; what is known there may count for more or less by then."""
-        reached = jnp.matmul(self.weights, x, precision="highest")
-        return x + jax.nn.gelu(jax.vmap(self.mix)(reached) + context[None])
+        reached = jnp.matmul(
+            self.weights.astype(x.dtype), x, precision=precision_of(x.dtype)
+        )
+        return x + jax.nn.gelu(_each(self.mix, reached, x.dtype) + context[None])
 
 
 class Comparison(eqx.Module):
@@ -112,7 +127,15 @@ class Comparison(eqx.Module):
         self.mix = Linear(size, size, key=mix_key)
 
     def __call__(self, x: Hidden) -> Hidden:
-        weights = jax.nn.softmax(jax.vmap(self.attention)(x), axis=0)
-        views = jnp.einsum("qv,qs->vs", weights, x, precision="highest")
-        compared = jax.vmap(self.mix)(x) + self.views(views.reshape(-1))[None]
-        return x + jax.nn.gelu(compared)
+        weights = jax.nn.softmax(_each(self.attention, x, x.dtype), axis=0)
+        # As products of matrices so small as these, it would take ten times as long.
+        views = jnp.sum(weights[:, :, None] * x[:, None, :], axis=0)
+        views = self.views.rounded(views.reshape(-1), x.dtype, x.dtype)
+        return x + jax.nn.gelu(_each(self.mix, x, x.dtype) + views[None])
+
+
+def _each(
+    layer: Linear, x: Float[Array, "queries in"], dtype
+) -> Float[Array, "queries out"]:
+    """A layer of every query."""
+    return jax.vmap(ft.partial(layer.rounded, dtype=dtype, out_dtype=dtype))(x)

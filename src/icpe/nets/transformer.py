@@ -58,13 +58,17 @@ class TransformerConfig:
         return jnp.bfloat16 if self.bfloat16 else jnp.float32
 
     def padded(self, num_tokens: int) -> int:
-        """The length at which a sequence is processed.
+        """The length at which a sequence is processed, or cached.
 
-        Flash attention takes multiples of 8; whoever pads the tokens before they are
-        embedded spares the copy.
+        Flash attention and products in bfloat16 take multiples of 8; whoever pads the
+        tokens before they are embedded spares the copy.
         """
-        flash = _has_flash_attention(self.compute_dtype, self.head_size)
-        return num_tokens + -num_tokens % 8 if flash else num_tokens
+        return num_tokens + -num_tokens % self.length_unit
+
+    @property
+    def length_unit(self) -> int:
+        """Lengths of sequences and caches are multiples of it."""
+        return 8 if _has_flash_attention(self.compute_dtype, self.head_size) else 1
 
 
 KeysOrValues = Float[Array, "capacity kv_heads head"]
@@ -127,13 +131,22 @@ class Block(eqx.Module):
         return Heads(query, key, value)
 
     def finish(
-        self, x: Float[Array, "width"], attended: Float[Array, "heads head"]
+        self,
+        x: Float[Array, "width"],
+        attended: Float[Array, "heads head"],
+        *,
+        out_dtype=jnp.float32,
     ) -> Float[Array, "width"]:
-        """The rest of the block, once attention has been paid."""
+        """The rest of the block, once attention has been paid.
+
+        What is added to the residuals, which stay in float32, is rounded to
+        `out_dtype`, and so are the gradients that come back from them.
+        """
         dtype = self.config.compute_dtype
-        x = x + self.project.rounded(attended.reshape(-1), dtype, jnp.float32)
+        added = self.project.rounded(attended.reshape(-1), dtype, out_dtype)
+        x = x + added.astype(x.dtype)
         hidden = self.expand.rounded(_norm(self.perceptron_norm, x), dtype, dtype)
-        return x + _contract(self.contract, hidden)
+        return x + _contract(self.contract, hidden, out_dtype).astype(x.dtype)
 
 
 # What these two compute inside is cheaper to compute again for a gradient than to
@@ -145,9 +158,11 @@ def _norm(norm: eqx.nn.LayerNorm, x: Float[Array, "width"]) -> Float[Array, "wid
     return norm(x)
 
 
-@jax.checkpoint
-def _contract(layer: Linear, hidden: Float[Array, "hidden"]) -> Float[Array, "width"]:
-    return layer.rounded(jax.nn.gelu(hidden), hidden.dtype, jnp.float32)
+@ft.partial(jax.checkpoint, static_argnums=2)
+def _contract(
+    layer: Linear, hidden: Float[Array, "hidden"], out_dtype
+) -> Float[Array, "width"]:
+    return layer.rounded(jax.nn.gelu(hidden), hidden.dtype, out_dtype)
 
 
 class CausalTransformer(eqx.Module):
@@ -166,9 +181,14 @@ class CausalTransformer(eqx.Module):
         self.config = config
 
     def __call__(
-        self, tokens: Float[Array, "tokens width"]
+        self, tokens: Float[Array, "tokens width"], *, is_rough: bool = False
     ) -> Float[Array, "tokens width"]:
-        """Features of every token, each seeing itself and what came before."""
+        """Features of every token, each seeing itself and what came before.
+
+        Where it may be rough, what blocks add to the residuals is rounded, and so are
+        the gradients that come back: products of those take a third of the time.
+        """
+        added = self.config.compute_dtype if is_rough else jnp.float32
         num_tokens = tokens.shape[0]
         length = self.config.padded(num_tokens)
         capacity = self.positions.shape[0]
@@ -177,17 +197,22 @@ class CausalTransformer(eqx.Module):
         x = tokens + positions[:length]
 
         def apply(x, block: Block):
-            heads = jax.vmap(block.heads)(x)
-            return jax.vmap(block.finish)(x, _attend_all(heads)), None
+            finish = ft.partial(block.finish, out_dtype=added)
+            attended = _attend_all(jax.vmap(block.heads)(x))
+            return jax.vmap(finish)(x, attended), None
 
-        # One block is compiled for all of them.
-        x, _ = lax.scan(apply, x, _stacked(self.blocks))
+        if jax.default_backend() == "gpu":
+            for block in self.blocks:
+                x, _ = apply(x, block)
+        else:  # one block is compiled for all of them, but residuals are copied
+            x, _ = lax.scan(apply, x, _stacked(self.blocks))
         return jax.vmap(self.final_norm)(x[:num_tokens])
 
     def init_cache(self) -> Cache:
         """An empty cache."""
         config = self.config
-        shape = (self.positions.shape[0], config.num_kv_heads, config.head_size)
+        capacity = config.padded(self.positions.shape[0])
+        shape = (capacity, config.num_kv_heads, config.head_size)
         empty = tuple(
             jnp.zeros(shape, config.compute_dtype) for _ in range(config.num_layers)
         )
@@ -205,7 +230,9 @@ class CausalTransformer(eqx.Module):
             heads = block.heads(x)
             keys = _write(keys, heads.key, position)
             values = _write(values, heads.value, position)
-            x = block.finish(x, _attend_one(heads.query, keys, values, position))
+            seen = self.config.padded(position.bound + 1)
+            attended = _attend_one(heads.query, keys[:seen], values[:seen], position)
+            x = block.finish(x, attended)
             all_keys.append(keys)
             all_values.append(values)
         return self.final_norm(x), Cache(tuple(all_keys), tuple(all_values))
@@ -244,10 +271,9 @@ def _attend_one(
     values: KeysOrValues,
     position: StepCount,
 ) -> Float[Array, "heads head"]:
-    """Attention of the newest token to all that are cached, itself included."""
+    """Attention of the newest token to those that are cached, itself included."""
     num_kv_heads, head_size = keys.shape[1:]
     query = query.reshape(num_kv_heads, -1, head_size)
-    keys, values = keys[: position.bound + 1], values[: position.bound + 1]
     precision = precision_of(query.dtype)
     scores = jnp.einsum(
         "kgd,lkd->kgl",

@@ -98,8 +98,9 @@ def step_by_step(nets, history):
 
 
 @eqx.filter_jit
-def at_once(nets, history):
-    return nets.along(nets.see(history), points().price, points().max_queries)
+def at_once(nets, history, is_rough=False):
+    asked = (points().price, points().max_queries)
+    return nets.along(nets.see(history), *asked, is_rough=is_rough)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +136,23 @@ def test_if_tied_heads_are_all_there_is_renaming_arms_renames_what_is_said_of_th
     for before, after in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):
         np.testing.assert_allclose(before, after[..., renamed], atol=1e-4)
     assert np.std(one.gain, axis=-1).max() > 0.1
+
+
+def test_in_training_tied_heads_are_rounded_but_close_outcomes_stay_apart():
+    rounding = dataclasses.replace(TINY, bfloat16=True)
+    nets = random_nets(ARMS, rounding, belief=False, tied=True)
+    history = random_history(ARMS)
+    with jax.numpy_dtype_promotion("standard"):  # which jax's attention needs
+        exact, rough = at_once(nets, history), at_once(nets, history, is_rough=True)
+    spread = np.std(exact.gain)
+    assert 0 < np.abs(rough.gain - exact.gain).max() < 0.2 * spread
+    # A thousandth of their spread lies below the resolution of bfloat16 at 1.
+    head = jax.tree.map(lambda leaf: leaf[0], nets.tied_heads)
+    head = eqx.tree_at(lambda it: it.embed.weight, head, 1000.0 * head.embed.weight)
+    size, number = head.embed.weight.shape
+    features = jnp.ones((3, number)).at[:, 1].set(jnp.asarray([1.0, 1.001, 1.002]))
+    judged = head(jnp.zeros(size), features, dtype=jnp.bfloat16)
+    assert len(np.unique(judged)) == 3
 
 
 ASKED = Asked(jnp.asarray(0.02), jnp.asarray(5))

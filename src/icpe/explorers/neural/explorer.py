@@ -151,10 +151,11 @@ class NeuralExplorer(AbstractExplorer):
         estimates, caches = self.nets.step(
             token, price, max_queries, caches, position, predicted
         )
+        unit = self.nets.config.transformer.length_unit
         return NeuralState(
             estimates=estimates,
             price=price,
             max_queries=max_queries,
             position=position,
-            memory=Scratch((Growing(caches, TIME_AXIS), summary, predicted)),
+            memory=Scratch((Growing(caches, TIME_AXIS, unit), summary, predicted)),
         )

@@ -20,6 +20,7 @@ The unit is the price, or a share of the budget. Queries then differ by what the
 which hardly depends on the price, so that what is learned at one price holds at others.
 """
 
+import functools as ft
 import math
 
 import equinox as eqx
@@ -169,8 +170,12 @@ class ExplorerNets(eqx.Module):
         seen: Seen,
         price: Float[Array, "episodes"],
         max_queries: Int[Array, "episodes"],
+        *,
+        is_rough: bool = False,
     ) -> Estimates:
         """Estimates at every position of a batch of histories.
+
+        In training they may be rough: networks that compute in bfloat16 round more.
 
         The pair of networks is the outer axis and the batch the inner one, which
         keeps each matrix product contiguous.
@@ -181,11 +186,14 @@ class ExplorerNets(eqx.Module):
             jax.vmap(self.condition, in_axes=(None, None, 0)), in_axes=(0, 0, None)
         )(price, max_queries, positions)
         outputs = eqx.filter_vmap(
-            lambda net, condition: jax.vmap(net)(tokens, condition),
+            lambda net, condition: jax.vmap(ft.partial(net, is_rough=is_rough))(
+                tokens, condition
+            ),
             in_axes=(eqx.if_array(0), 0),
         )(self.pair, jnp.stack([jnp.zeros_like(condition), condition]))
         asked = Asked(price[:, None], max_queries[:, None] - positions[None])
-        return self._estimates(outputs, asked, tokens.summary, seen.told)
+        dtype = self.config.transformer.compute_dtype if is_rough else jnp.float32
+        return self._estimates(outputs, asked, tokens.summary, seen.told, dtype)
 
     def see(self, history: History) -> Seen:
         """What does not depend on the weights, of a batch of raw histories."""
@@ -302,11 +310,12 @@ class ExplorerNets(eqx.Module):
         asked: Asked,
         summary: Float[Array, "*tokens features"] | None,
         told: Told | None,
+        dtype=jnp.float32,
     ) -> Estimates:
         logits = outputs[0, ..., : self.spec.num_hypotheses]
         judged = outputs[1, ..., : self.spec.num_queries]
         if self.config.tied_head:
-            logits = logits + self._judge(0, outputs, summary, None, None)
+            logits = logits + self._judge(0, outputs, summary, None, None, dtype)
         view = None
         if told is not None:
             logits = self._corrected(told.log_posterior, outputs, logits)
@@ -315,7 +324,9 @@ class ExplorerNets(eqx.Module):
         if self.pair.belief_head is not None:
             judged = judged + self._read_belief(log_posterior)
         if self.tied_heads is not None:
-            judged = judged + self._judge(1, outputs, summary, log_posterior, view)
+            judged = judged + self._judge(
+                1, outputs, summary, log_posterior, view, dtype
+            )
         error = lax.stop_gradient(1.0 - jnp.exp(jnp.max(log_posterior, axis=-1)))
         if view is None or self.predictions is None:
             gain = self._gain_by_share(judged, error, asked.price)
@@ -406,6 +417,7 @@ class ExplorerNets(eqx.Module):
         summary: Float[Array, "*tokens features"] | None,
         log_posterior: Float[Array, "*tokens hypotheses"] | None,
         view: QueryView | None,
+        dtype,
     ) -> Float[Array, "*tokens queries"]:
         """What one network for all queries says of each.
 
@@ -428,6 +440,7 @@ class ExplorerNets(eqx.Module):
             nothing = jnp.zeros((*shape, num_queries, NUM_FEATURES))
             parts.append(nothing if view is None else view.features)
         head = jax.tree.map(lambda leaf: leaf[index], self.tied_heads)
+        head = ft.partial(head, dtype=dtype)
         judge = jnp.vectorize(head, signature="(c),(q,f)->(q)")
         context = outputs[index, ..., -self.config.context_size :]
         return judge(context, jnp.concatenate(parts, axis=-1))

@@ -329,5 +329,6 @@ class PaperExplorer(AbstractExplorer):
 
     def _read(self, token, summary, caches, position) -> PaperState:
         outputs, caches = self.nets.step(token, caches, position)
-        memory = Scratch((Growing(caches, TIME_AXIS), summary))
+        unit = self.nets.config.transformer.length_unit
+        memory = Scratch((Growing(caches, TIME_AXIS, unit), summary))
         return PaperState(outputs, position, memory)
