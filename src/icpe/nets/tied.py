@@ -86,8 +86,9 @@ class TiedHead(eqx.Module):
         if self.hidden is not None:
             x = x + jax.nn.gelu(_each(self.hidden, x, dtype))
         # One number each: a sum, which is fused with what comes before it.
-        weight = self.out.weight
-        return jnp.sum(x.astype(weight.dtype) * weight, axis=-1) + self.out.bias
+        weight, bias = self.out.weight, self.out.bias
+        assert bias is not None
+        return jnp.sum(x.astype(weight.dtype) * weight, axis=-1) + bias
 
 
 class Reach(eqx.Module):
