@@ -2,9 +2,10 @@
 
     python benchmarks/update.py OUT.json now=src before=OTHER/src
 
-The workload is that of `icpe bench`: 2048 episodes of 100 steps, ten arms. Every version
-runs in a process of its own. All compile side by side; then each is timed alone, in the
-compiled loop of a training. `--profile` prints the kernels that take longest.
+The workload is that of `icpe bench`: 2048 episodes of 100 steps, ten arms. Every
+version runs in a process of its own. All compile side by side; then each is timed
+alone, in the compiled loop of a training. `--profile` prints the kernels that take
+longest.
 """
 
 import argparse
