@@ -2,9 +2,9 @@
 
     python benchmarks/large_problems.py OUT.json NAME [--seconds 120]
 
-trains with the recipe of this machine and nothing chosen, until the time is over, and
-keeps what every judgment said. Time counts from the start of the training; the survey
-of the family is told apart.
+trains with the recipe of this machine, in shorter chunks, until the time is over, and
+keeps what every judgment said. The seconds of judgments count from the survey of the
+family on, whose own are told apart.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from icpe.families import GaussianBandit
 from icpe.families.registry import describe
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.recipe import preset
+from icpe.learn.survey import machine_here
 from icpe.studies.gauntlet import HiddenNumber
 from icpe.workflow import Judging
 
@@ -35,9 +36,8 @@ def main(arguments: argparse.Namespace) -> None:
     """Trains, and writes what came of it."""
     keep_compiled_programs()
     family = FAMILIES[arguments.name]()
-    machine = "cpu" if jax.default_backend() == "cpu" else "gpu"
     began = time.perf_counter()
-    config = dataclasses.replace(preset(machine, family), log_every=10)
+    config = dataclasses.replace(preset(machine_here(), family), log_every=10)
     surveyed = time.perf_counter() - began
     judging, notes = Judging(family, config, ends_early=False), []
 

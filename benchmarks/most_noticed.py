@@ -2,9 +2,10 @@
 
     python benchmarks/most_noticed.py
 
-The density of the first answers is known exactly, for the family itself and for answers
-ten times as large. By the lemma of Neyman and Pearson no test with as many false alarms
-notices more than the ratio of the two; this prints how often the ratio does.
+The density of the first answers is known by quadrature over noise and lead, for the
+family itself and for answers ten times as large. By the lemma of Neyman and Pearson no
+test with as many false alarms notices more than the ratio of the two; this prints how
+often the ratio does.
 """
 
 import math

@@ -36,8 +36,14 @@ def main(arguments: argparse.Namespace) -> None:
             environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
             command = [sys.executable, __file__, *words]
             started.append((name, subprocess.Popen(command, env=environment)))
-        failed = [name for name, process in started if process.wait()]
+        while any(process.poll() is None for _, process in started):
+            if any(process.poll() for _, process in started):
+                break  # the others would wait for it
+            time.sleep(0.2)
+        failed = [name for name, process in started if process.poll()]
         if failed:
+            for _, process in started:
+                process.kill()
             raise SystemExit(f"These versions could not be timed: {', '.join(failed)}.")
         found = {n: json.loads((turns / n).read_text()) for n, _ in started}
     arguments.out.write_text(json.dumps({"runs": [found]}, indent=1) + "\n")
@@ -64,7 +70,7 @@ def measure(arguments: argparse.Namespace) -> None:
         return jax.block_until_ready(state), time.perf_counter() - began
 
     state, compiling = chunk(state)
-    arguments.out.with_suffix(".ready").touch()
+    arguments.out.with_name(f"{arguments.out.name}.ready").touch()
     while len(list(arguments.out.parent.glob("*.ready"))) < arguments.here:
         time.sleep(0.2)
     with (arguments.out.parent / "turn.lock").open("w") as turn:

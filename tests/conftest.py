@@ -2,6 +2,7 @@
 # ruff: noqa: E402
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -97,8 +98,9 @@ def pytest_collection_modifyitems(items):
 def pytest_configure(config):
     """Sets the compiler's flags, which are read when the first program is compiled.
 
-    Fast tests spend their time compiling, so they neither optimize nor fuse (a third of
-    the time to compile, twice the time to run); slow tests do. Two workers may meet
+    Fast tests spend their time compiling, so they do without optimization and with the
+    older emitter of fused loops (a third of the time to compile, twice the time to
+    run); slow tests do not. Two workers may meet
     while one writes a compiled program, or the folder may be removed; then a program is
     simply compiled.
     """
@@ -111,6 +113,9 @@ def pytest_configure(config):
         flags += " --xla_backend_optimization_level=0"
         flags += " --xla_cpu_use_fusion_emitters=false"
     os.environ.setdefault("XLA_FLAGS", flags)
+    # A shell's background job ignores Ctrl-C, and nohup a hangup; tests send both.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,5 +1,6 @@
 """Networks that start from exact tables know when to stop before any training."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -7,15 +8,18 @@ import pytest
 
 from icpe.evaluate.judge import judge
 from icpe.evaluate.thresholds import play_thresholds
+from icpe.explorers.neural.config import PriceRange
 from icpe.explorers.registry import make_explorer
 from icpe.explorers.rules.belief_explorer import BeliefExplorer
-from icpe.families import from_likelihoods
+from icpe.families import AdaptiveTest, from_likelihoods
 from icpe.families.finite import bayes_optimum
 from icpe.learn import pilot
 from icpe.learn import worth as module
 from icpe.learn.learner import UniversalLearner
 from icpe.learn.learners import make_learner
 from icpe.learn.recipe import recipe
+from icpe.learn.survey import survey
+from icpe.nets.worth_head import WorthHead
 
 EPISODES = 4096
 
@@ -74,3 +78,39 @@ def test_the_lowest_price_is_what_the_last_queries_are_worth():
     sureness, cost = np.array([0.5, 0.88, 0.887, 0.89]), np.array([0.0, 26, 40, 60])
     assert pilot._last_slope(sureness, cost, 0.89) == pytest.approx(0.007 / 14)
     assert pilot._last_slope(np.ones(2), np.array([3.0, 3.0]), 1.0) == np.inf
+
+
+def test_a_short_fit_does_not_fall_to_where_asking_is_never_worth_anything():
+    """Four equal bands: one answer adds 0.18 to a belief of 0.25. With a full step size
+    at once, the heads of short fits gave nothing to any query."""
+    family = AdaptiveTest(num_items=20, num_bands=4, horizon=8, draw=3)
+    found = survey(family, "cpu")
+    assert found.given is not None and found.greedy is not None
+    prices = (0.02, 0.14)
+    for updates in (150, 300):
+        head = module.fit_worth(
+            family.spec, found.given, found.greedy, PriceRange(*prices), updates
+        )
+        (value, _), (cost, _) = module.values_of_stops(
+            head, family.spec, found.given, found.greedy, prices
+        )
+        assert cost >= 1.0
+        assert value > 0.25 + 0.1
+
+
+def test_what_stops_are_worth_counts_every_query_before_them():
+    """A head that never stops pays for the horizon; one that always does, nothing."""
+    family, price = coins(1.0), 0.001
+    found = survey(family.with_data(), "cpu")
+    assert found.given is not None and found.greedy is not None
+    given, history, spec = found.given, found.greedy, family.spec
+    head = WorthHead(spec.num_hypotheses, key=jr.key(0))
+    assert head.out.bias is not None
+    posterior = np.exp(np.asarray(pilot.posteriors(given, history)).max(axis=-1))
+    for logit, stop in ((20.0, 10), (-20.0, 0)):
+        bias = jnp.full_like(head.out.bias, logit)
+        fixed = eqx.tree_at(lambda it: it.out.bias, head, bias)
+        values, costs = module.values_of_stops(fixed, spec, given, history, (price,))
+        assert costs == [stop]
+        expected = posterior[:, stop].mean() - price * stop
+        assert values[0] == pytest.approx(expected, abs=1e-5)

@@ -140,7 +140,7 @@ def test_empty_tables_have_the_shape_that_is_asked_for(
     kind, num_cells, first_kind, first_cells
 ):
     spec = TaskSpec(num_queries=2, num_hypotheses=3, outcome_size=4, horizon=3)
-    shape = PredictionShape(kind, 5, num_cells, first_kind, first_cells, trust=0.5)
+    shape = PredictionShape(kind, 5, num_cells, first_kind, first_cells, 0.5, 0.3)
     empty = Predictions.empty(spec, shape)
     assert empty.shape(0.5) == shape
     assert empty.log_prior.shape == (15,)

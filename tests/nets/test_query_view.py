@@ -1,5 +1,6 @@
 """What tables say of each query, against sums over everything that may happen."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -62,6 +63,29 @@ def test_where_looking_at_all_takes_long_information_is_that_about_the_class(
             assert features[query, INFORMATION] == pytest.approx(exact, abs=2e-6)
             assert exact > mutual_information(joint(weights, query, 2)) + 1e-4
     np.testing.assert_array_equal(found[..., REMOVED], 0.0)
+
+
+def test_queries_are_preferred_in_part_for_what_they_tell_of_the_class():
+    shared = tables(num_each=2).with_class_share(0.3)
+    features = np.asarray(shared.told(LOG_WEIGHTS, NEVER).view.features)
+    for weights, found in zip(WEIGHTS, features, strict=True):
+        own = [mutual_information(joint(weights, query, 2)) for query in range(QUERIES)]
+        fine = [mutual_information(joint(weights, query)) for query in range(QUERIES)]
+        wanted = 0.7 * np.array(own) + 0.3 * np.array(fine)
+        np.testing.assert_allclose(found[:, INFORMATION], own, atol=2e-6)
+        np.testing.assert_allclose(found[:, RATIO], wanted / wanted.max(), atol=2e-5)
+
+
+def test_a_class_for_each_hypothesis_leaves_nothing_to_share():
+    assert tables(num_each=2).can_share
+    assert not tables().can_share
+    plain, shared = tables(), tables().with_class_share(0.3)
+    for one, other in zip(
+        jax.tree.leaves(plain.told(LOG_WEIGHTS, NEVER)),
+        jax.tree.leaves(shared.told(LOG_WEIGHTS, NEVER)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 @pytest.mark.parametrize("costs", [(), (1.0, 2.0, 5.0, 0.5)])

@@ -27,6 +27,7 @@ class PredictionRecord:
     first_kind: str
     first_cells: int
     trust: float
+    class_share: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)

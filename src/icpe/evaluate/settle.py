@@ -27,9 +27,7 @@ from icpe.evaluate.judge import Judgment, judge
 from icpe.evaluate.thresholds import ThresholdEpisodes, read_positions
 from icpe.explorers.neural.explorer import NeuralExplorer
 from icpe.explorers.neural.networks import ExplorerNets
-from icpe.explorers.neural.predicted import belief_of
-from icpe.explorers.rules.belief_explorer import BeliefExplorer
-from icpe.explorers.rules.scores import InformationScore
+from icpe.explorers.neural.predicted import greedy_rule
 from icpe.nets.exact import ExactPredictions
 from icpe.play.rollout import rollout
 
@@ -134,12 +132,11 @@ def _play_rule(
 ) -> ThresholdEpisodes:
     """The rule that the networks start from, on the episodes of a judgment."""
     assert nets.predictions is not None
-    spec, belief = family.spec, belief_of(nets.predictions)
-    explorer = BeliefExplorer("rule", belief, InformationScore(spec.costs))
+    spec, explorer = family.spec, greedy_rule(nets.predictions, family.spec)
     point = OperatingPoint.at(spec.horizon, budget=spec.horizon)
     keys = jr.split(key, episodes)
     played = jit_program(rollout)(explorer, family, point, keys=keys)
-    return read_positions(belief, spec, played)
+    return read_positions(explorer.belief, spec, played)
 
 
 def _judged(

@@ -11,9 +11,7 @@ from icpe.core.history import History
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
 from icpe.core.spec import TaskSpec
-from icpe.explorers.neural.predicted import belief_of
-from icpe.explorers.rules.belief_explorer import BeliefExplorer
-from icpe.explorers.rules.scores import InformationScore
+from icpe.explorers.neural.predicted import greedy_rule
 from icpe.nets.evidence import AbstractPredictions
 from icpe.play.rollout import Transcript, rollout
 
@@ -21,6 +19,9 @@ LONGEST_PILOT = 128
 """Queries of the greedy rule at most."""
 _LEAST_TRUE = 0.6
 """Share of what is believed that must be true."""
+_SHORT_OF_BEST = 0.003
+_LEAST_PRICE = 2e-5
+"""Of a query of mean cost."""
 _SHORT = (0.01, 0.003)
 """Of the belief at the horizon: between them, the last queries are looked at."""
 
@@ -62,9 +63,7 @@ def play_greedy(
     """Episodes of the greedy rule with the tables, which never stops by itself."""
     spec = family.spec
     steps = min(spec.horizon, LONGEST_PILOT)
-    explorer = BeliefExplorer(
-        "pilot", belief_of(predictions), InformationScore(spec.costs)
-    )
+    explorer = greedy_rule(predictions, spec)
     point = OperatingPoint.at(spec.horizon, budget=steps)
     transcript = jit_program(rollout)(explorer, family, point, keys=keys)
     history = dataclasses.replace(
@@ -140,3 +139,38 @@ def posteriors(predictions: AbstractPredictions, history: History):
     """log P(h | D) by the tables at every position of every history."""
     states = jax.vmap(predictions.along)(history.queries, history.outcomes)
     return jax.vmap(jax.vmap(predictions.log_posterior))(states)
+
+
+def piloted_prices(pilot: Pilot, spec: TaskSpec) -> tuple[float, float]:
+    """From hardly worth a query to as accurate as the horizon allows.
+
+    A query that removes a share g of the error 1 - S is worth its cost while price *
+    cost < (1 - S) g; the greedy rule shows where it stops to be accurate enough.
+    """
+    slopes = [
+        (accuracy - pilot.before) / cost
+        for accuracy, cost in zip(pilot.accuracy, pilot.mean_cost, strict=True)
+        if cost > 0
+    ]
+    high = 1.2 * max([1e-3 / spec.mean_cost, *slopes])
+    best = max(pilot.at_horizon, *pilot.accuracy)
+    low = price_for(1.0 - best + _SHORT_OF_BEST, pilot, spec)
+    return max(min(low, high / 8), _LEAST_PRICE / spec.mean_cost), high
+
+
+def prices_of_stops(pilot: Pilot, spec: TaskSpec) -> tuple[float, float]:
+    """The same where each price has its best moment to stop: down to what the last
+    queries of the horizon add."""
+    low, high = piloted_prices(pilot, spec)
+    return max(min(low, pilot.last_slope / 2), _LEAST_PRICE / spec.mean_cost), high
+
+
+def price_for(error_prob: float, pilot: Pilot, spec: TaskSpec) -> float:
+    """About the price at which the greedy rule stops with this error probability."""
+    enough = [
+        threshold
+        for accuracy, threshold in zip(pilot.accuracy, pilot.thresholds, strict=True)
+        if accuracy >= 1.0 - error_prob
+    ]
+    error = max(1.0 - min([1.0, *enough]), 1e-3)
+    return 0.2 * error / spec.mean_cost

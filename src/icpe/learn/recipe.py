@@ -4,7 +4,6 @@ It looks at the spec and at a short simulation (`icpe.learn.survey`), never at a
 """
 
 import dataclasses
-from typing import Literal
 
 from icpe.core.belief import AbstractPredictiveBelief
 from icpe.core.conformance import explaining
@@ -17,13 +16,12 @@ from icpe.learn.pilot import LONGEST_PILOT
 from icpe.learn.shape import trust_of
 from icpe.learn.survey import (
     SIZES,
+    Machine,
     Survey,
     can_be_counted,
     machine_here,
     survey,
 )
-
-Machine = Literal["cpu", "gpu"]
 
 _CPU = TrainConfig(
     num_iterations=400,

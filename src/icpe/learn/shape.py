@@ -4,7 +4,7 @@ from icpe.core.errors import InvalidParameterError
 from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.learn.config import TrainConfig
-from icpe.learn.pilot import Pilot
+from icpe.learn.pilot import piloted_prices, price_for, prices_of_stops
 from icpe.learn.survey import Survey
 from icpe.nets.evidence import AbstractPredictions
 
@@ -14,8 +14,6 @@ _MOST_COMPARED = 32
 """Comparing all queries with each other pays for few of them."""
 _USUAL_PRICES = (0.2, 0.2)
 """Lowest (times the horizon) and highest price of a query where no pilot tells."""
-_SHORT_OF_BEST = 0.003
-_LEAST_PRICE = 2e-5
 _LITTLE_WITHIN = 0.7
 """Share of the spread of outcomes that is within tasks, below which what tasks have in
 common hides how their queries differ."""
@@ -107,42 +105,13 @@ def price_range(config: TrainConfig, spec: TaskSpec, survey: Survey) -> PriceRan
     low, high = usual, _USUAL_PRICES[1] / spec.mean_cost
     trust = trust_of(config, survey)
     if survey.pilot is not None and trust >= 0.75:
-        low, high = _piloted_prices(survey.pilot, spec)
+        low, high = piloted_prices(survey.pilot, spec)
         if trust < 1.0:  # networks will get further than the greedy rule
             low = min(low, usual) / 2
-        else:  # networks start with the best moment to stop at each price
-            least = _LEAST_PRICE / spec.mean_cost
-            low = max(min(low, survey.pilot.last_slope / 2), least)
+        else:
+            low, high = prices_of_stops(survey.pilot, spec)
         if config.error_prob:
-            low = max(low, _price_for(config.error_prob / 3, survey.pilot, spec))
-            high = min(high, 4 * _price_for(3 * config.error_prob, survey.pilot, spec))
+            low = max(low, price_for(config.error_prob / 3, survey.pilot, spec))
+            high = min(high, 4 * price_for(3 * config.error_prob, survey.pilot, spec))
     low, high = config.min_price or low, config.max_price or high
     return PriceRange(min(low, 0.5 * high), high)
-
-
-def _piloted_prices(pilot: Pilot, spec: TaskSpec) -> tuple[float, float]:
-    """From hardly worth a query to as accurate as the horizon allows.
-
-    A query that removes a share g of the error 1 - S is worth its cost while price *
-    cost < (1 - S) g; the greedy rule shows where it stops to be accurate enough.
-    """
-    slopes = [
-        (accuracy - pilot.before) / cost
-        for accuracy, cost in zip(pilot.accuracy, pilot.mean_cost, strict=True)
-        if cost > 0
-    ]
-    high = 1.2 * max([1e-3 / spec.mean_cost, *slopes])
-    best = max(pilot.at_horizon, *pilot.accuracy)
-    low = _price_for(1.0 - best + _SHORT_OF_BEST, pilot, spec)
-    return max(min(low, high / 8), _LEAST_PRICE / spec.mean_cost), high
-
-
-def _price_for(error_prob: float, pilot: Pilot, spec: TaskSpec) -> float:
-    """About the price at which the greedy rule stops with this error probability."""
-    enough = [
-        threshold
-        for accuracy, threshold in zip(pilot.accuracy, pilot.thresholds, strict=True)
-        if accuracy >= 1.0 - error_prob
-    ]
-    error = max(1.0 - min([1.0, *enough]), 1e-3)
-    return 0.2 * error / spec.mean_cost

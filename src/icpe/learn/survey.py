@@ -8,6 +8,7 @@ rule with these tables gets, which tells the prices worth training for.
 
 import dataclasses
 import functools as ft
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -22,6 +23,7 @@ from icpe.core.host import explained
 from icpe.core.simulate import first_answers
 from icpe.core.spec import TaskSpec
 from icpe.learn.answers import NUM_RANGES, Answers
+from icpe.learn.class_share import CLASS_SHARE, Tried, saved_by
 from icpe.learn.counting import count_by_hypothesis
 from icpe.learn.given import (
     given_belief,
@@ -29,13 +31,17 @@ from icpe.learn.given import (
     given_tables,
     operations_of,
 )
-from icpe.learn.pilot import Pilot, fly_pilot, play_greedy
+from icpe.learn.pilot import Pilot, fly_pilot, play_greedy, prices_of_stops
 from icpe.learn.random_play import random_histories, share_that_holds
 from icpe.learn.tables import cluster, fit_classes
 from icpe.learn.tally import NUM_CELLS, Kind, Tally
 from icpe.nets.evidence import AbstractPredictions
 from icpe.nets.exact import ExactPredictions
+from icpe.nets.outcome_tables import kind_and_cells
 from icpe.nets.predictions import Predictions
+from icpe.play.rollout import Transcript
+
+Machine = Literal["cpu", "gpu"]
 
 _FEW_DRAWS = 2**19
 _NUM_REPEATS = 4
@@ -47,9 +53,10 @@ _FIXED_LAW = 0.01
 _CLEARLY = 0.995
 """Of a loss, at which other tables are worth being larger."""
 _NUM_EPISODES = 2048
-_MANY, _AT_ONCE = 4, 2**25
-"""How many times as many episodes of the rule that networks start from, where all their
-numbers at one step are few enough."""
+_MANY = 4
+"""How many times as many episodes of the rule that networks start from are played."""
+_AT_ONCE = 2**25
+"""Numbers at one step of all these episodes, beyond which they are fewer."""
 _ON_HOST = 2**13
 """Answers in all where each is a call of Python; elsewhere they are nearly free."""
 _MOST_RECENT = 4
@@ -119,7 +126,7 @@ def can_be_counted(spec: TaskSpec, found: Survey, machine: str) -> bool:
     return _fits(spec, found.num_symbols, SIZES[machine])
 
 
-def machine_here() -> str:
+def machine_here() -> Machine:
     """The kind of machine that this process runs on."""
     return "gpu" if jax.default_backend() == "gpu" else "cpu"
 
@@ -183,9 +190,8 @@ def _survey(
     pilot, greedy, spec = None, None, family.spec
     if given is not None:
         many = jr.split(jr.key(seed + 2), _num_greedy(family, given))
-        played = play_greedy(family, given, many)
-        first = jax.tree.map(lambda leaf: leaf[: len(keys)], played)
-        pilot = fly_pilot(spec, given, 1.0, first)
+        given, played = _better_rule(family, given, many, len(keys))
+        pilot = fly_pilot(spec, given, 1.0, _some(played, len(keys)))
         greedy = played.history
     elif predictions is not None:
         played = play_greedy(family, predictions, keys)
@@ -204,6 +210,30 @@ def _survey(
         operations=operations,
         greedy=greedy,
     )
+
+
+def _better_rule(
+    family: AbstractTaskFamily, given: AbstractPredictions, keys, number: int
+) -> tuple[AbstractPredictions, Transcript]:
+    """The greedy rule with what is given, and its episodes.
+
+    Where classes are finer than hypotheses, it may want to know the class, too.
+    """
+    spec, played = family.spec, play_greedy(family, given, keys)
+    if not (isinstance(given, Predictions) and given.can_share and spec.can_stop):
+        return given, played
+    pilot = fly_pilot(spec, given, 1.0, _some(played, number))
+    shared = given.with_class_share(CLASS_SHARE)
+    other = play_greedy(family, shared, keys)
+    tried = (Tried(shared, other.history), Tried(given, played.history))
+    if saved_by(*tried, spec, prices_of_stops(pilot, spec)) > 0:
+        return shared, other
+    return given, played
+
+
+def _some(played: Transcript, number: int) -> Transcript:
+    """The first episodes."""
+    return jax.tree.map(lambda leaf: leaf[:number], played)
 
 
 def _best_tables(
@@ -280,10 +310,12 @@ def _location(few: Answers) -> dict[str, tuple[float, ...]]:
 def _num_greedy(family: AbstractTaskFamily, given: AbstractPredictions) -> int:
     """More episodes tell better when to stop; beliefs take too long for them."""
     number, spec = _num_episodes(family), family.spec
-    cells = given.outcomes.cells if isinstance(given, Predictions) else None
-    if cells is None:
+    if family.on_host or not isinstance(given, Predictions):
         return number
-    numbers = spec.num_hypotheses * cells.shape[0] * cells.shape[1]
+    _, num_cells = kind_and_cells(given.outcomes)
+    if not num_cells:
+        return number
+    numbers = spec.num_hypotheses * spec.num_queries * num_cells
     return number * max(1, min(_MANY, _AT_ONCE // (number * numbers)))
 
 

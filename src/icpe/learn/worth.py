@@ -8,6 +8,7 @@ the greedy rule stopped about as well as it can be.
 """
 
 import math
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -23,22 +24,20 @@ from icpe.core.programs import jit_program
 from icpe.core.spec import TaskSpec
 from icpe.explorers.neural.config import PriceRange
 from icpe.explorers.neural.inputs import Asked
-from icpe.learn.config import TrainConfig
-from icpe.learn.shape import price_range, tables_of
-from icpe.learn.survey import Survey
 from icpe.learn.targets import noise_of_return
 from icpe.nets.evidence import AbstractPredictions
 from icpe.nets.worth_head import WorthHead, what_is_asked, what_is_known
 
-_MOST_UPDATES, _UPDATES_PER_ITERATION, _STEP_SIZE = 4000, 30, 1e-2
+_STEP_SIZE, _RISE = 1e-2, 0.1
+_FIRST_LOGIT = -2.0
+"""From a larger share, or at full step size at once, the head falls to where asking is
+never worth anything, and hardly finds out of it."""
 _BEYOND = 3.0
 """Times the highest price, and under the lowest, that it is made for."""
 _LARGEST_BATCH, _MOST_POSITIONS = 256, 2**14
 """Episodes, and positions in them, of one update."""
 _READ_AT_ONCE = 2**21
 """Numbers about queries that are looked at together."""
-_FEWEST_EPISODES, _MOST_OPERATIONS = 256, 2.0**35
-"""Fewer episodes are looked at where a belief takes long."""
 _BUDGETS = 0.15
 """Share of requests that are budgets, and as many again have a price and a cap."""
 _LATER = 0.1
@@ -53,29 +52,6 @@ class _Played(eqx.Module):
     sure: Float[Array, "episodes positions"]
     cost: Float[Array, "episodes positions"]
     made: Bool[Array, "episodes positions"]
-
-
-def first_worth(spec: TaskSpec, config: TrainConfig, found: Survey) -> WorthHead | None:
-    """What networks start with, None where they do not start from an exact rule.
-
-    A short training gets a short fit.
-
-    Args:
-        spec: of the family.
-        config: of the training.
-        found: the survey, with episodes of the greedy rule that never stopped.
-    """
-    tables = tables_of(config, found)
-    if tables is None or tables is not found.given or found.greedy is None:
-        return None
-    if not spec.can_stop:
-        return None
-    prices = price_range(config, spec, found)
-    updates = min(_MOST_UPDATES, _UPDATES_PER_ITERATION * config.num_iterations)
-    number = int(max(_FEWEST_EPISODES, _MOST_OPERATIONS / max(found.operations, 1.0)))
-    history = jax.tree.map(lambda leaf: leaf[:number], found.greedy)
-    with jax.numpy_dtype_promotion("standard"):  # optax mixes dtypes
-        return fit_worth(spec, tables, history, prices, updates)
 
 
 def fit_worth(
@@ -96,8 +72,37 @@ def fit_worth(
     """
     key = jr.key(0)
     head = WorthHead(spec.num_hypotheses, key=key)
+    assert head.out.bias is not None
+    first = jnp.full_like(head.out.bias, _FIRST_LOGIT)
+    head = eqx.tree_at(lambda it: it.out.bias, head, first)
     low, high = math.log(prices.low / _BEYOND), math.log(prices.high * _BEYOND)
-    return _fitted(head, _read(spec, tables, history), low, high, spec, updates, key)
+    played = _read(spec, tables, history)
+    with jax.numpy_dtype_promotion("standard"):  # optax mixes dtypes
+        return _fitted(head, played, low, high, spec, updates, key)
+
+
+def values_of_stops(
+    head: WorthHead,
+    spec: TaskSpec,
+    tables: AbstractPredictions,
+    history: History,
+    prices: tuple[float, ...],
+) -> tuple[list[float], list[float]]:
+    """What stopping as the head says is worth at each price, and what is paid for it.
+
+    Args:
+        head: that says when to stop.
+        spec: of the family.
+        tables: whose posterior is exact.
+        history: of the greedy rule, which never stopped by itself.
+        prices: of a query.
+    """
+    played, values, costs = _read(spec, tables, history), [], []
+    for price in prices:
+        value, cost = _value_and_cost(head, played, price, spec)
+        values.append(float(value))
+        costs.append(float(cost))
+    return values, costs
 
 
 def _read(
@@ -138,7 +143,9 @@ def _fitted(
 ):
     episodes, positions = played.sure.shape
     batch_size = min(_LARGEST_BATCH, max(1, _MOST_POSITIONS // positions))
-    optimizer = optax.adam(optax.cosine_decay_schedule(_STEP_SIZE, updates))
+    rise = int(_RISE * updates)
+    schedule = optax.warmup_cosine_decay_schedule(0.0, _STEP_SIZE, rise, updates)
+    optimizer = optax.adam(schedule)
 
     def update(carry, key):
         head, state = carry
@@ -170,14 +177,37 @@ def _requests(number: int, low, high, horizon: int, key: PRNGKey):
     )
 
 
-def _loss(
+@jit_program
+def _value_and_cost(head: WorthHead, played: _Played, price, spec: TaskSpec):
+    """On average over the episodes, all at one price."""
+    prices = jnp.full(played.sure.shape[0], price)
+    most = jnp.full(played.sure.shape[0], spec.horizon)
+    stops = _judge(head, played, prices, most, spec).stops
+    nothing = jnp.zeros_like(played.cost)
+    now, sure_now, cost_now = stops[:, 0], played.sure[:, 0], played.cost[:, 0]
+    sure = _value_after(played.sure, nothing, stops)[:, 0]
+    later = -_value_after(jnp.zeros_like(played.sure), played.cost, stops)[:, 0]
+    cost = jnp.mean(jnp.where(now, 0.0, cost_now + later))
+    return jnp.mean(jnp.where(now, sure_now, sure)) - price * cost, cost
+
+
+class _Judged(NamedTuple):
+    """What the head says at every position."""
+
+    gain: Float[Array, "episodes positions"]
+    noise: Float[Array, "episodes positions"]
+    paid: Float[Array, "episodes positions"]
+    may_ask: Bool[Array, "episodes positions"]
+    stops: Bool[Array, "episodes positions"]
+
+
+def _judge(
     head: WorthHead,
     played: _Played,
     price: Float[Array, "episodes"],
     most: Int[Array, "episodes"],
     spec: TaskSpec,
-) -> Float[Array, ""]:
-    """Squared error of what asking on brings, relative to its noise."""
+) -> _Judged:
     remaining = most[:, None] - jnp.arange(played.sure.shape[1])[None]
     error = jnp.maximum(1.0 - played.sure, _LEAST_ERROR)
     priced = price[:, None] > 0
@@ -193,13 +223,25 @@ def _loss(
     may_ask = played.made & (remaining > 0)
     paid = price[:, None] * played.cost
     stops = ~may_ask | (priced & (lax.stop_gradient(gain) <= paid))
-    later = _value_after(played.sure, paid, stops)
-    reached = jnp.cumsum(stops, axis=1) == 0
     noise = noise_of_return(error, jnp.where(priced, spec.mean_cost * unit, 0.0))
-    weight = jnp.where(may_ask, jnp.where(reached, 1.0, _LATER), 0.0) / noise
-    squares = jnp.square(gain - (later - played.sure))
+    return _Judged(gain, noise, paid, may_ask, stops)
+
+
+def _loss(
+    head: WorthHead,
+    played: _Played,
+    price: Float[Array, "episodes"],
+    most: Int[Array, "episodes"],
+    spec: TaskSpec,
+) -> Float[Array, ""]:
+    """Squared error of what asking on brings, relative to its noise."""
+    found = _judge(head, played, price, most, spec)
+    later = _value_after(played.sure, found.paid, found.stops)
+    reached = jnp.cumsum(found.stops, axis=1) == 0
+    weight = jnp.where(found.may_ask, jnp.where(reached, 1.0, _LATER), 0.0)
+    squares = jnp.square(found.gain - (later - played.sure)) / found.noise
     return jnp.sum(weight * squares) / jnp.maximum(
-        jnp.sum(may_ask, dtype=jnp.float32), 1.0
+        jnp.sum(found.may_ask, dtype=jnp.float32), 1.0
     )
 
 

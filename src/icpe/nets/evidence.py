@@ -32,6 +32,8 @@ class PredictionShape:
         first_kind: the same of what is revealed at reset; empty if nothing is.
         first_cells: its symbols or ranges.
         trust: share of their evidence that is added to the logits at first.
+        class_share: how much of the information about the class, in place of that
+            about the hypothesis, queries are preferred for.
     """
 
     kind: str
@@ -40,6 +42,7 @@ class PredictionShape:
     first_kind: str
     first_cells: int
     trust: float
+    class_share: float = 0.0
 
 
 class QueryView(eqx.Module):
@@ -130,16 +133,23 @@ class AbstractPredictions(eqx.Module):
         information: Float[Array, "*batch queries"],
         removed: Float[Array, "*#batch queries"] | Float[Array, ""],
         counts: Float[Array, "*batch queries"],
+        preference: Float[Array, "*batch queries"] | None = None,
     ) -> QueryView:
         """What is predicted of each query.
 
-        The features are its information in nats; the ratio of its information per cost
+        The features are its information in nats; the ratio of its preference per cost
         to that of the best query that may be made; the share of the error that one
         answer removes; logarithms of the cost and of how often it was made.
+
+        Args:
+            information: about the hypothesis.
+            removed: share of the error that one answer removes.
+            counts: how often each query was made.
+            preference: what queries are compared by; the information if None.
         """
         costs = jnp.asarray(self.costs or (1.0,) * counts.shape[-1], information.dtype)
         costs = jnp.broadcast_to(costs, information.shape)
-        per_cost = information / costs
+        per_cost = (information if preference is None else preference) / costs
         if self.ask_once:
             per_cost = jnp.where(counts > 0, 0.0, per_cost)
         best = jnp.max(per_cost, axis=-1, keepdims=True)

@@ -61,7 +61,9 @@ class Linear(eqx.Module):
         )
         if self.bias is None:
             return product
-        return product + self.bias.astype(out_dtype)
+        # In the bias's dtype, so that its gradient is, too: a sum over everything in a
+        # batch, which few digits cannot hold.
+        return (product.astype(self.bias.dtype) + self.bias).astype(out_dtype)
 
 
 def precision_of(dtype) -> lax.Precision | None:

@@ -11,6 +11,8 @@ query net. Where the classes are the hypotheses and the tables exact, the first 
 the greedy rule with the exact posterior.
 """
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -57,6 +59,7 @@ class Predictions(AbstractPredictions):
     num_hypotheses: int = eqx.field(static=True)
     costs: tuple[float, ...] = eqx.field(static=True)
     ask_once: bool = eqx.field(static=True)
+    class_share: float = eqx.field(static=True, default=0.0)
 
     @staticmethod
     def empty(spec: TaskSpec, shape: PredictionShape) -> "Predictions":
@@ -68,7 +71,8 @@ class Predictions(AbstractPredictions):
             first = empty_table(shape.first_kind, *sizes)
         sizes = (spec.num_queries, spec.outcome_size, shape.num_cells, num_classes)
         outcomes = empty_table(shape.kind, *sizes)
-        return Predictions.of(spec, jnp.zeros(num_classes), outcomes, first)
+        tables = Predictions.of(spec, jnp.zeros(num_classes), outcomes, first)
+        return tables.with_class_share(shape.class_share)
 
     @staticmethod
     def of(
@@ -96,8 +100,18 @@ class Predictions(AbstractPredictions):
             first_kind, first_cells = kind_and_cells(self.first)
         kind, cells = kind_and_cells(self.outcomes)
         return PredictionShape(
-            kind, self.num_each, cells, first_kind, first_cells, trust
+            kind,
+            self.num_each,
+            cells,
+            first_kind,
+            first_cells,
+            trust,
+            self.class_share,
         )
+
+    def with_class_share(self, share: float) -> "Predictions":
+        """The same, preferring queries by so much of what they tell of the class."""
+        return dataclasses.replace(self, class_share=share)
 
     def start(self, first_outcome: Float[Array, "outcome"]) -> LogWeights:
         """Log-weights of the classes after what was revealed at reset."""
@@ -148,7 +162,8 @@ class Predictions(AbstractPredictions):
         weights = lax.optimization_barrier(jax.nn.softmax(state, axis=-1))
         information = lax.optimization_barrier(self.information(weights))
         removed = lax.optimization_barrier(self.error_removed(weights))
-        view = self.view(information, removed, counts)
+        preference = self._preference(weights, information)
+        view = self.view(information, removed, counts, preference)
         return Told(self.log_posterior(state), view)
 
     def information(
@@ -170,6 +185,29 @@ class Predictions(AbstractPredictions):
         )
         mixed = jnp.sum(joint, axis=-1)
         return jnp.maximum(jnp.sum(entr(mixed), axis=-1) - left, 0.0)
+
+    def preference(
+        self, weights: Float[Array, "*batch classes"]
+    ) -> Float[Array, "*batch queries"]:
+        """What queries are compared by: information, in part about the class.
+
+        The class is what else of a task is unknown, such as the ability within a band.
+        Whoever knows it better asks better questions later on.
+        """
+        return self._preference(weights, self.information(weights))
+
+    @property
+    def can_share(self) -> bool:
+        """Whether information about the class differs from that preferred now."""
+        cells = self.outcomes.cells
+        return cells is not None and self.num_each > 1 and self._is_small(cells)
+
+    def _preference(self, weights, information) -> Float[Array, "*batch queries"]:
+        cells = self.outcomes.cells
+        if not self.class_share or cells is None:
+            return information
+        about_class = mutual_information(weights, cells)
+        return information + self.class_share * (about_class - information)
 
     def error_removed(
         self, weights: Float[Array, "*batch classes"]

@@ -29,8 +29,9 @@ from icpe.nets.transformer import (
 class SequenceNet(eqx.Module):
     """A causal Transformer over tokens with conditioning at each of them.
 
-    Embedding and head are computed in true float32: rounding there would blur
-    outcomes and probabilities, whatever the Transformer between does.
+    Embedding and head are computed in true float32, but for the head in training:
+    rounding there would blur outcomes and probabilities, whatever the Transformer
+    between does.
     """
 
     query_embedding: Float[Array, "queries width"]
@@ -91,8 +92,12 @@ class SequenceNet(eqx.Module):
         embedded = jax.vmap(self.embed)(tokens, condition)
         is_rough = is_rough and self.transformer.config.bfloat16
         features = self.transformer(embedded, is_rough=is_rough)
-        exact = {"dtype": jnp.float32, "out_dtype": jnp.float32}
-        head = ft.partial(self.head.rounded, **exact, is_rough=is_rough)
+        head = ft.partial(
+            self.head.rounded,
+            dtype=jnp.float32,
+            out_dtype=jnp.float32,
+            is_rough=is_rough,
+        )
         return jax.vmap(head)(features)[:num_tokens]
 
     def step(

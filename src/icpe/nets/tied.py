@@ -129,7 +129,7 @@ class Comparison(eqx.Module):
 
     def __call__(self, x: Hidden) -> Hidden:
         weights = jax.nn.softmax(_each(self.attention, x, x.dtype), axis=0)
-        # As products of matrices so small as these, it would take ten times as long.
+        # As products of matrices as small as these, it takes a GPU ten times as long.
         views = jnp.sum(weights[:, :, None] * x[:, None, :], axis=0)
         views = self.views.rounded(views.reshape(-1), x.dtype, x.dtype)
         return x + jax.nn.gelu(_each(self.mix, x, x.dtype) + views[None])

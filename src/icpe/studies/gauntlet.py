@@ -207,7 +207,8 @@ def _study(name: str, families, seeds, *, is_tiny: bool = False) -> Study:
     return Study(
         name,
         f"Families that nobody tuned for, on {where}",
-        "One recipe, no settings of its own for any family, at most ten minutes each. "
+        "One recipe, no settings of its own for any family, about ten minutes each at "
+        "most. "
         "The rule it is held against has the exact posterior, makes the query of "
         "largest information per cost, and stops at the best threshold for each "
         "accuracy; both play the same episodes, and costs are compared at equal "

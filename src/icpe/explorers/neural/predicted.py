@@ -1,10 +1,20 @@
-"""The belief that predictions alone give: where the networks start."""
+"""The belief that predictions alone give, and the rule that acts on it: where the
+networks start."""
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from icpe.core.arrays import Index
+from icpe.core.arrays import Index, PRNGKey
 from icpe.core.belief import AbstractPredictiveBelief
+from icpe.core.spec import TaskSpec
+from icpe.explorers.rules.belief_explorer import (
+    AbstractScore,
+    BeliefExplorer,
+    Situation,
+)
+from icpe.explorers.rules.scores import InformationScore
 from icpe.nets.evidence import AbstractPredictions
 from icpe.nets.exact import ExactPredictions
 from icpe.nets.predictions import LogWeights, Predictions
@@ -36,3 +46,23 @@ def belief_of(predictions: AbstractPredictions) -> AbstractPredictiveBelief:
         return predictions.belief
     assert isinstance(predictions, Predictions)
     return PredictedBelief(predictions)
+
+
+class PreferenceScore(AbstractScore):
+    """What tables prefer a query for, per cost."""
+
+    costs: tuple[float, ...] = eqx.field(static=True, default=())
+
+    def __call__(self, now: Situation, *, key: PRNGKey) -> Float[Array, "queries"]:
+        assert isinstance(now.belief, PredictedBelief)
+        weights = jax.nn.softmax(now.statistics)
+        preference = now.belief.predictions.preference(weights)
+        return preference / jnp.asarray(self.costs or 1.0, preference.dtype)
+
+
+def greedy_rule(predictions: AbstractPredictions, spec: TaskSpec) -> BeliefExplorer:
+    """The rule that makes the query which predictions prefer."""
+    belief, score = belief_of(predictions), InformationScore(spec.costs)
+    if isinstance(belief, PredictedBelief):
+        score = PreferenceScore(spec.costs)
+    return BeliefExplorer("greedy", belief, score)
