@@ -30,6 +30,13 @@ def test_a_step_count_goes_up_by_one_and_keeps_its_bound():
     assert count.bound == 7
 
 
+def test_growing_memory_has_a_length_that_its_unit_divides():
+    grown = Growing(jnp.ones((3, 2)), axis=0, unit=8).resized(9)
+    assert grown.value.shape == (16, 2)
+    assert grown.value.sum() == 6
+    assert grown.resized(8).value.shape == (8, 2)
+
+
 def test_growing_memory_keeps_what_fits_and_is_filled_up_by_zeros():
     memory = Growing({"keys": jnp.arange(6.0).reshape(3, 2)}, axis=-2)
     longer, shorter = memory.resized(4), memory.resized(2)

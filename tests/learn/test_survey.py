@@ -176,3 +176,18 @@ def test_what_a_family_gives_is_not_counted_unless_asked():
     assert isinstance(found.given, Predictions)
     assert found.predictions is None
     assert found.pilot is not None
+
+
+def test_small_tables_are_judged_on_more_episodes(monkeypatch):
+    family = TwoDoors(0.8, 6)
+    tables = survey(family).predictions
+    assert isinstance(tables, Predictions)
+    usual = module._num_episodes(family)
+    assert module._num_greedy(family, tables) == module._MANY * usual
+    spec, symbols = family.spec, tables.outcomes.cells
+    assert symbols is not None
+    numbers = spec.num_hypotheses * spec.num_queries * symbols.shape[1]
+    monkeypatch.setattr(module, "_AT_ONCE", 2 * usual * numbers)
+    assert module._num_greedy(family, tables) == 2 * usual
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    assert module._num_greedy(family, tables) == usual

@@ -1,5 +1,8 @@
 """The linear layer and its precision."""
 
+import functools as ft
+
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -28,3 +31,21 @@ def test_the_factors_are_rounded_and_the_sum_is_not():
     assert found.dtype == jnp.float32
     np.testing.assert_allclose(found, rounded, rtol=1e-5)
     assert np.all(np.abs(found - exact) > 1e-5)
+
+
+def test_gradients_of_rounded_layers_are_summed_in_full_precision():
+    """2,000 terms near 1: in bfloat16 a sum of them stops at 256."""
+    layer = Linear(1, 1, key=jr.key(0))
+
+    def total(layer):
+        rounded = ft.partial(layer.rounded, dtype=jnp.bfloat16, out_dtype=jnp.bfloat16)
+        return jnp.sum(jax.vmap(rounded)(jnp.ones((2000, 1))).astype(jnp.float32))
+
+    jaxpr = jax.make_jaxpr(jax.grad(total))(layer)
+    summed = [
+        equation.outvars[0].aval.dtype
+        for equation in jaxpr.eqns
+        if equation.primitive.name == "reduce_sum"
+    ]
+    assert summed and all(dtype == jnp.float32 for dtype in summed)
+    assert jax.grad(total)(layer).bias[0] == 2000.0

@@ -12,6 +12,7 @@ from jax import lax
 
 from icpe.core.errors import InvalidParameterError
 from icpe.core.memory import StepCount
+from icpe.nets import transformer as module
 from icpe.nets.transformer import (
     CausalTransformer,
     TransformerConfig,
@@ -37,6 +38,15 @@ def test_padding_changes_nothing(monkeypatch):
     monkeypatch.setattr(TransformerConfig, "padded", lambda _, n: n + -n % 8)
     padded = eqx.filter_jit(lambda tokens: net(tokens))(tokens)
     np.testing.assert_allclose(padded, plain, atol=1e-5)
+
+
+def test_blocks_one_by_one_are_the_scan_of_them(monkeypatch):
+    net = random_transformer(SMALL)
+    tokens = jr.normal(jr.key(3), (CAPACITY, SMALL.width))
+    scanned = eqx.filter_jit(lambda tokens: net(tokens))(tokens)
+    monkeypatch.setattr(module, "_unrolls", lambda: True)
+    unrolled = eqx.filter_jit(lambda tokens: net(tokens))(tokens)
+    np.testing.assert_allclose(unrolled, scanned, atol=1e-5)
 
 
 def step_by_step(net, tokens, bound):

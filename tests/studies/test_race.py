@@ -4,7 +4,8 @@ import jax
 import pytest
 
 from icpe.core.errors import InvalidParameterError
-from icpe.studies.race import Goal, race
+from icpe.learn.config import TrainConfig
+from icpe.studies.race import Goal, paper_racer, race
 from support.toy_tasks import TwoDoors
 
 
@@ -38,3 +39,13 @@ def test_both_learners_reach_what_is_easy_and_neither_what_is_impossible():
 def test_an_impossible_goal_is_refused(accuracy, queries):
     with pytest.raises(InvalidParameterError, match="must be"):
         Goal(TwoDoors(), accuracy, queries)
+
+
+def test_the_papers_racer_has_a_transformer_of_our_size():
+    goal = Goal(TwoDoors(), 0.9, 2.9)
+    ours = TrainConfig(width=24, num_layers=3, num_heads=3, bfloat16=True, seed=5)
+    papers = paper_racer(goal, "cpu", ours)
+    assert papers.transformer == ours.transformer
+    assert papers.seed == 5
+    assert 0 < papers.error_prob < 0.1
+    assert papers.budget == 0

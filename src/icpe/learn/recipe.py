@@ -53,7 +53,7 @@ _SMALL_STEPS = {"cpu": 5e-4, "gpu": 3e-4}
 """Step sizes that do not spoil a good start."""
 _FEWER = {"cpu": 300, "gpu": 800}
 """Iterations that are enough from there."""
-_MANY_JUDGED = {"cpu": 2**21, "gpu": 2**27}
+_MANY_JUDGED = {"cpu": 2**20, "gpu": 2**27}
 """Queries judged in an iteration, at all positions, from which it takes long."""
 _LEAST_CHUNKS = 3
 _LONG_HORIZON = 32

@@ -201,10 +201,10 @@ class CausalTransformer(eqx.Module):
             attended = _attend_all(jax.vmap(block.heads)(x))
             return jax.vmap(finish)(x, attended), None
 
-        if jax.default_backend() == "gpu":
+        if _unrolls():
             for block in self.blocks:
                 x, _ = apply(x, block)
-        else:  # one block is compiled for all of them, but residuals are copied
+        else:
             x, _ = lax.scan(apply, x, _stacked(self.blocks))
         return jax.vmap(self.final_norm)(x[:num_tokens])
 
@@ -254,6 +254,11 @@ def _attend_all(heads: Heads) -> Float[Array, "tokens heads head"]:
         return jax.nn.dot_product_attention(
             heads.query, heads.key, heads.value, is_causal=True
         )
+
+
+def _unrolls() -> bool:
+    """Whether blocks are compiled one by one; a scan of them copies the residuals."""
+    return jax.default_backend() == "gpu"
 
 
 def _has_flash_attention(dtype, head_size: int) -> bool:

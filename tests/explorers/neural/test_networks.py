@@ -153,6 +153,12 @@ def test_in_training_tied_heads_are_rounded_but_close_outcomes_stay_apart():
     features = jnp.ones((3, number)).at[:, 1].set(jnp.asarray([1.0, 1.001, 1.002]))
     judged = head(jnp.zeros(size), features, dtype=jnp.bfloat16)
     assert len(np.unique(judged)) == 3
+    features = 1e-3 * jr.normal(jr.key(1), (3, number))
+    one, other = (
+        np.asarray(head(jnp.zeros(size), features, dtype=dtype))
+        for dtype in (jnp.float32, jnp.bfloat16)
+    )
+    assert 0 < np.abs(one - other).max() < 0.05 * np.std(one)
 
 
 ASKED = Asked(jnp.asarray(0.02), jnp.asarray(5))
