@@ -174,6 +174,15 @@ def hardly_trained(monkeypatch):
 
 
 @pytest.fixture(scope="session")
+def mnist():
+    """MNIST's files lie on this machine."""
+    from icpe.families.patches.mnist import data_folders
+
+    if not any((folder / "mnist").is_dir() for folder in data_folders()):
+        pytest.skip("MNIST is neither in ICPE_DATA nor in the cache")
+
+
+@pytest.fixture(scope="session")
 def postgres():
     """A database server of its own."""
     from support.postgres import find_binaries, running_server

@@ -129,9 +129,8 @@ def test_a_wrong_download_is_not_kept(folders, monkeypatch):
     assert not list(folders[1].iterdir())
 
 
+@pytest.mark.usefixtures("mnist")
 def test_the_real_files_have_the_known_numbers_of_each_digit():
-    if not any((folder / "mnist").is_dir() for folder in mnist.data_folders()):
-        pytest.skip("MNIST is neither in ICPE_DATA nor in the cache")
     data = mnist.load_mnist("test")
     assert data.images.shape == (10_000, 28, 28)
     counts = np.bincount(data.labels)

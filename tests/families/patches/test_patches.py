@@ -10,7 +10,6 @@ from icpe.core.request import OperatingPoint
 from icpe.families import Patches
 from icpe.families.patches.images import load_images
 from icpe.families.patches.law import PatchTask
-from icpe.families.patches.mnist import data_folders
 from icpe.play.rollout import rollout_chunks
 from icpe.testing import check_family
 from support.explorers import FirstAllowed
@@ -82,7 +81,6 @@ def test_an_impossible_parameter_is_refused(bad):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("mnist")
 def test_patches_of_mnist_conform():
-    if not any((folder / "mnist").is_dir() for folder in data_folders()):
-        pytest.skip("MNIST is neither in ICPE_DATA nor in the cache")
     check_family(Patches(split="test", horizon=12, repeats=True))
