@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 # Modules are compiled when they are first imported, and kept for the next process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: catalog schemas demo test test-all test-services check bench results zoo-cards docs pages clean
+.PHONY: catalog schemas file-index demo test test-all test-services check bench results zoo-cards docs pages clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -45,6 +45,9 @@ catalog: $(STAMP)
 
 schemas: $(STAMP)
 	$(BIN)/python -m icpe.cli.json_schemas docs/schemas
+
+file-index: $(STAMP)
+	$(BIN)/python benchmarks/file_index.py
 
 zoo-cards: $(STAMP)
 	$(BIN)/python benchmarks/zoo_cards.py
