@@ -1,4 +1,4 @@
-"""Simulated answers, ready to be counted."""
+"""Simulated answers, divided into values or ranges, ready to be counted."""
 
 import dataclasses
 import functools as ft
