@@ -134,3 +134,10 @@ def test_fewer_episodes_are_played_where_each_takes_long(times, number):
     )
     config = recipe("cpu", family, slow)
     assert (config.batch_size, config.minibatch_size) == (number, number)
+
+
+@pytest.mark.parametrize("tests, number", [(96, 256), (160, 128), (300, 64)])
+def test_a_gradient_step_has_fewer_episodes_where_queries_are_many(tests, number):
+    family = make("random-tests", num_tests=tests, horizon=64)
+    config = recipe("cpu", family, survey(make("network")))
+    assert (config.batch_size, config.minibatch_size) == (256, number)

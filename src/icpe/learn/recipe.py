@@ -55,6 +55,8 @@ _FEWER = {"cpu": 300, "gpu": 800}
 """Iterations that are enough from there."""
 _MANY_JUDGED = {"cpu": 2**20, "gpu": 2**27}
 """Queries judged in an iteration, at all positions, from which it takes long."""
+_MANY_LEARNED = {"cpu": 2**21, "gpu": 2**26}
+"""Queries judged in a gradient step, at all positions; each takes some kilobytes."""
 _LEAST_CHUNKS = 3
 _LONG_HORIZON = 32
 """From here on most episodes are much shorter than the horizon."""
@@ -86,7 +88,7 @@ def recipe(
     is_good_start = trust_of(config, found) == 1.0
     changes = _from_good_tables(machine, config, family.spec) if is_good_start else {}
     changes |= _lengths(config, family.spec, found)
-    changes |= _sizes(machine, config, found)
+    changes |= _sizes(machine, config, family.spec, found)
     return dataclasses.replace(config, **changes)
 
 
@@ -190,15 +192,24 @@ def _from_good_tables(machine: Machine, config: TrainConfig, spec: TaskSpec) -> 
     }
 
 
-def _sizes(machine: Machine, config: TrainConfig, found: Survey) -> dict:
-    """Fewer episodes at a time where what is known of each takes long to compute."""
-    usual, least = SIZES[machine].belief, config.batch_size // _FEWEST
-    size = config.batch_size
-    while size > least and size * found.operations > config.batch_size * usual:
-        size //= 2
-    if size == config.batch_size:
-        return {}
-    return {"batch_size": size, "minibatch_size": min(size, config.minibatch_size)}
+def _sizes(
+    machine: Machine, config: TrainConfig, spec: TaskSpec, found: Survey
+) -> dict:
+    """Fewer episodes at a time where what is known of each takes long to compute, and
+    fewer in a gradient step where their queries would take much memory."""
+    least = config.batch_size // _FEWEST
+
+    def halved(number: int, each: float, most: float) -> int:
+        while number > least and number * each > most:
+            number //= 2
+        return number
+
+    usual = config.batch_size * SIZES[machine].belief
+    played = halved(config.batch_size, found.operations, usual)
+    judged = (spec.horizon + 1) * spec.num_queries
+    learned = min(played, config.minibatch_size)
+    learned = halved(learned, judged, _MANY_LEARNED[machine])
+    return {"batch_size": played, "minibatch_size": learned}
 
 
 def _lengths(config: TrainConfig, spec: TaskSpec, found: Survey) -> dict:
