@@ -79,3 +79,24 @@ def _interrupt_one_of_four(out):
     assert "--resume" in found[0].err
     assert checkpoint.exists()
     assert not out.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("victim", "number"), [(0, signal.SIGTERM), (1, signal.SIGINT)]
+)
+def test_a_signal_to_one_of_two_that_evaluate_ends_both(victim, number):
+    words = "evaluate uniform --family binary-search --budget 2 --episodes 900000000"
+    processes = begin_icpe(words, 2)
+    try:
+        assert processes[0].stderr is not None
+        assert processes[0].stderr.readline().startswith("uniform: ")
+        processes[victim].send_signal(number)
+    finally:
+        found = ended(processes)
+    assert found[victim].status == 128 + number
+    assert found[victim].err.endswith("icpe: Interrupted.\n")
+    other = found[1 - victim]
+    assert other.status == 2
+    assert "Another process of this work has ended" in other.err
+    assert found[0].out == ""

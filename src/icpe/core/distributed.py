@@ -108,6 +108,7 @@ def join(processes: Processes) -> None:
         _wait_for_coordinator(processes, until)
     if not os.environ.get("JAX_CPU_COLLECTIVES_IMPLEMENTATION"):
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM
     _others.watch()
     _others.sentence = lambda: (
         f"Not all of the {processes.num_processes} processes came to "
