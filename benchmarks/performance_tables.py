@@ -1,4 +1,4 @@
-"""Writes the tables of docs/performance.md from the measurements in docs/data.
+"""Writes the tables of docs/performance.md and docs/scale.md from docs/data.
 
 Each table stands between two comments and replaces what stood there; a table whose
 measurement is missing is left as it is.
@@ -141,7 +141,40 @@ def first_explorer_table(record: dict, _: dict) -> str:
     )
 
 
-TABLES: dict[str, tuple[Callable[[dict, dict], str], str]] = {
+def processes_table(record: dict, _: dict) -> str:
+    """What an iteration costs each process, beside what the cost model says."""
+    rows: list[tuple[str, ...]] = [
+        ("batch", "processes", "measured", "model", "measured / model"),
+        ("---:",) * 5,
+    ]
+    for row in record["rows"]:
+        ratio = row["cpu_ms"] / row["model_ms"]
+        fitted = "" if row["processes"] > 2 else " (fitted)"
+        rows.append(
+            (
+                f"{row['batch']}",
+                f"{row['processes']}",
+                f"{row['cpu_ms']:.1f} ms",
+                f"{row['model_ms']:.1f} ms{fitted}",
+                f"{ratio:.2f}",
+            )
+        )
+    parts, first = record["parts_ms"], record["rows"][0]
+    return (
+        f"{_table(rows)}\n\nCPU time of one process in an iteration, the median of "
+        f"chunks: {record['updates']} updates on a whole batch, horizon "
+        f"{record['horizon']}, {first['parameters']:,} parameters, "
+        f"{first['bytes_per_episode']} bytes an episode. All processes shared "
+        f"{_cores(record)} of one machine (jax {record['jax']}), so this shows how the "
+        "work of a process shrinks, not how much sooner a training ends. The model: "
+        f"{parts['an_episode']:.2f} ms for each episode of a process, "
+        f"{parts['own']:.1f} ms that more processes do not lessen, "
+        f"{parts['messages']:.1f} ms for messages as soon as there are several."
+    )
+
+
+Tables = dict[str, tuple[Callable[[dict, dict], str], str]]
+TABLES: Tables = {
     "speed": (speed_table, "race"),
     "speed-cpu": (speed_table, "race-cpu"),
     "race": (race_table, "race"),
@@ -149,7 +182,9 @@ TABLES: dict[str, tuple[Callable[[dict, dict], str], str]] = {
     "service": (service_table, "service"),
     "first-explorer": (first_explorer_table, "first-explorer"),
 }
-"""How each table is made, and the race that it speaks of."""
+"""How each table of docs/performance.md is made, and the race that it speaks of."""
+SCALE_TABLES: Tables = {"processes": (processes_table, "processes")}
+"""The same of docs/scale.md."""
 
 
 def fill(text: str, name: str, table: str) -> str:
@@ -165,14 +200,14 @@ def fill(text: str, name: str, table: str) -> str:
 
 def main(docs: Path) -> None:
     """Fills in every table that has been measured."""
-    page = docs / "performance.md"
-    text = page.read_text()
-    page.write_text(filled(text, docs / "data"))
+    for name, tables in (("performance.md", TABLES), ("scale.md", SCALE_TABLES)):
+        page = docs / name
+        page.write_text(filled(page.read_text(), docs / "data", tables))
 
 
-def filled(text: str, data: Path) -> str:
+def filled(text: str, data: Path, tables: Tables = TABLES) -> str:
     """The page with every table that has been measured."""
-    for name, (make, race) in TABLES.items():
+    for name, (make, race) in tables.items():
         files = [data / f"{name}.json", data / f"{race}.json"]
         if all(file.exists() for file in files):
             records = [json.loads(file.read_text()) for file in files]

@@ -56,3 +56,25 @@ def test_the_ratio_of_speeds_stands_beside_the_times_to_equal_quality():
     sentences = [s for s in page.split(". ") if "70 times" in s]
     assert len(sentences) == 1
     assert "to equal quality it took 34 s against 35 s" in sentences[0]
+
+
+def test_the_cost_of_processes_is_that_of_the_record():
+    page = (DOCS / "scale.md").read_text()
+    tables = runpy.run_path(str(DOCS.parent / "benchmarks/performance_tables.py"))
+    assert tables["filled"](page, DOCS / "data", tables["SCALE_TABLES"]) == page
+
+
+def test_the_cost_model_finds_the_parts_that_made_the_times():
+    benchmark = runpy.run_path(str(DOCS.parent / "benchmarks/processes.py"))
+    sizes = [(batch, number) for batch in (64, 256) for number in (1, 2, 4)]
+    rows = [
+        {
+            "batch": batch,
+            "processes": number,
+            "cpu_ms": 0.5 * batch / number + 7.0 + (3.0 if number > 1 else 0.0),
+        }
+        for batch, number in sizes
+    ]
+    rows[2]["cpu_ms"] = 1e3  # of 4 processes, which nothing is fitted to
+    parts = benchmark["parts_of"](rows)
+    assert parts == pytest.approx({"an_episode": 0.5, "own": 7.0, "messages": 3.0})

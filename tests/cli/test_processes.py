@@ -1,16 +1,22 @@
 """Commands that are to run as several processes: what is refused, and who speaks."""
 
+import dataclasses
+from pathlib import Path
+
 import pytest
 
+from icpe.cli import certify, evaluate, train
 from icpe.cli.main import main
-from icpe.cli.options import Together
-from icpe.cli.processes import processes_of, together
+from icpe.cli.options import Goal, Together
+from icpe.cli.processes import check_same_content, given, processes_of, together
+from icpe.core import distributed
 from icpe.core.errors import InvalidParameterError
+from icpe.families import BinarySearch
 
 
 def test_a_command_works_alone_unless_it_is_told_otherwise():
     assert processes_of(Together()) is None
-    with together(Together()):
+    with together(certify.Args("file")):
         pass
 
 
@@ -56,9 +62,51 @@ def test_nobody_at_the_coordinators_address(capsys, monkeypatch, tmp_path):
 
 
 def test_two_ways_of_spreading_work_are_one_too_many():
-    asked = Together("h:1", 2, 0)
+    args = certify.Args("file", together=Together("h:1", 2, 0))
     with (
         pytest.raises(InvalidParameterError, match="cannot be combined"),
-        together(asked, "ray"),
+        together(args, "ray"),
     ):
         pass
+
+
+def test_what_must_be_given_alike_is_all_but_folders_and_who_it_is():
+    args = evaluate.Args(("uniform",), goal=Goal(budget=4), plot=Path("a/b.svg"))
+    found = given(args)
+    assert found["budget"] == 4
+    assert found["error-prob"] is None
+    assert found["engine"] == "local"
+    assert found["plot"] == "a file"
+    elsewhere = dataclasses.replace(
+        args, plot=Path("c/b.svg"), together=Together("h:1", 2, 1)
+    )
+    assert given(elsewhere) == found
+    assert given(dataclasses.replace(args, plot=None)) != found
+    training = train.Args(
+        out=Path("it"), settings={"size": "4"}, train_settings={"width": "8"}
+    )
+    asked = given(training)
+    assert (asked["family.size"], asked["train.width"]) == ("4", "8")
+
+
+def test_other_files_and_families_are_refused(monkeypatch, tmp_path):
+    file = tmp_path / "it.safetensors"
+    file.write_bytes(b"ours")
+    heard = []
+
+    def exchange(found):
+        heard.append(found)
+        return [found, heard[0]]
+
+    monkeypatch.setattr(distributed, "count", lambda: 2)
+    monkeypatch.setattr(distributed, "exchange", exchange)
+    check_same_content([file], BinarySearch(size=4))
+    check_same_content([file], BinarySearch(size=4))
+    with pytest.raises(InvalidParameterError, match="The law of the family differs"):
+        check_same_content([file], BinarySearch(size=8))
+    file.write_bytes(b"theirs")
+    complaint = (
+        r"The content of it.safetensors differs: \w+ in process 0, \w+ in process"
+    )
+    with pytest.raises(InvalidParameterError, match=complaint):
+        check_same_content([file], BinarySearch(size=4))

@@ -75,6 +75,18 @@ def test_one_process_alone_needs_no_others():
         assert chosen_engine() is None
 
 
+def test_what_differs_between_processes_is_said(monkeypatch):
+    distributed.check_same(seed=0)
+    theirs = {"seed": 0, "plot": None, "budget": 4}
+    monkeypatch.setattr(distributed, "exchange", lambda own: [own, own, theirs])
+    complaint = "plot differs: a.svg in process 0, nothing in process 2; start all"
+    with pytest.raises(InvalidParameterError, match=complaint):
+        distributed.check_same(seed=0, plot="a.svg", budget=4)
+    with pytest.raises(InvalidParameterError, match="budget differs: nothing in"):
+        distributed.check_same(seed=0)
+    distributed.check_same(**theirs)
+
+
 def test_a_loss_is_told_from_other_failures(monkeypatch):
     failure = RuntimeError("Gloo AllReduce failed: Connection closed by peer")
     with pytest.raises(RuntimeError, match="Gloo"), noticing_losses():

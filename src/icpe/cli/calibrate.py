@@ -53,7 +53,7 @@ def run(args: Args) -> int:
     """Measures and writes back."""
     from icpe.cli.processes import together
 
-    with together(args.together):
+    with together(args):
         return _run(args)
 
 
@@ -106,11 +106,13 @@ def _run(args: Args) -> int:
 def _measured(args: Args, path):
     """The explorer of a file, with a new table and a new guard."""
     from icpe.artifact import Artifact
+    from icpe.cli.processes import check_same_content
     from icpe.cli.terminal import progress_meter
     from icpe.evaluate.recalibrate import recalibrate
     from icpe.workflow import measured
 
     artifact = Artifact.load(path)
+    check_same_content([path], artifact.family)
     asked = _request(args, artifact.table)
     if args.promise == "belief":
         table = recalibrate(

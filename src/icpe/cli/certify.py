@@ -72,7 +72,7 @@ def run(args: Args) -> int:
     """Certifies and writes back, or verifies."""
     from icpe.cli.processes import together
 
-    with together(args.together, args.where.engine):
+    with together(args, args.where.engine):
         return _run(args)
 
 
@@ -80,7 +80,7 @@ def _run(args: Args) -> int:
     from icpe.cli.artifact_files import changeable_file, check_readable, readable_file
     from icpe.cli.engines import check_address, spread
     from icpe.cli.options import as_options, check_seed
-    from icpe.cli.processes import written_by_the_first
+    from icpe.cli.processes import check_same_content, written_by_the_first
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.served import check_request
     from icpe.core.distributed import leads
@@ -100,6 +100,7 @@ def _run(args: Args) -> int:
 
     if args.verify:
         artifact = Artifact.load(readable_file(args.file))
+        check_same_content([readable_file(args.file)], artifact.family)
         keep_compiled_programs()
         with spread(args.where.engine, args.where.address):
             return _verify(args, artifact)
@@ -111,6 +112,7 @@ def _run(args: Args) -> int:
     engine = spread(args.where.engine, args.where.address)
     with written_by_the_first(path, "icpe certify"), engine:
         artifact = Artifact.load(path)
+        check_same_content([path], artifact.family)
         keep_compiled_programs()
         return _certify(args, artifact, path)
 

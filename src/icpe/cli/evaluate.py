@@ -73,13 +73,14 @@ def run(args: Args) -> int:
 
     check_seed(args.seed)
     check_num_episodes("--episodes", args.episodes)
-    with together(args.together, args.where.engine):
+    with together(args, args.where.engine):
         return _run(args)
 
 
 def _run(args: Args) -> int:
     from icpe.cli.engines import check_address, spread
     from icpe.cli.explorers import check_words, resolve
+    from icpe.cli.processes import check_same_content
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, print_json, progress_meter
     from icpe.core.distributed import leads
@@ -93,6 +94,7 @@ def _run(args: Args) -> int:
     from icpe.evaluate.plots import check_plot_path
 
     cast = resolve(args.explorers, args.family, args.settings, args.source)
+    check_same_content(cast.files, cast.family)
     if args.plot is not None:
         check_plot_path(args.plot)
     keep_compiled_programs()

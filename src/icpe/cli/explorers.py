@@ -34,10 +34,14 @@ _ERROR_PROB = ",error_prob="
 
 @dataclasses.dataclass(frozen=True)
 class Cast:
-    """Explorers by the words that named them, and the family they are to play."""
+    """Explorers by the words that named them, and the family they are to play.
+
+    `files` are those that the explorers were read from.
+    """
 
     explorers: Mapping[str, Contender]
     family: AbstractTaskFamily
+    files: Sequence[Path] = ()
 
 
 def resolve(
@@ -84,7 +88,8 @@ def resolve(
             explorers[word] = _baseline(inner[word], family)
         if inner[word] != word:
             explorers[word] = _wrapped(word, explorers[word], family)
-    return Cast(explorers, family)
+    read = tuple(path for path in paths.values() if path is not None)
+    return Cast(explorers, family, read)
 
 
 def check_words(

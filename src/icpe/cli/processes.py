@@ -1,13 +1,16 @@
 """Commands that run as several processes at once: who speaks, who only helps."""
 
 import contextlib
+import dataclasses
+import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from icpe.cli.options import Together
-from icpe.core.distributed import Processes, joined, leads
+from icpe.core.distributed import Processes, check_same, joined, leads
 from icpe.core.errors import InvalidParameterError
 from icpe.core.locks import locked
 
@@ -42,12 +45,18 @@ def processes_of(asked: Together) -> Processes | None:
 
 
 @contextlib.contextmanager
-def together(asked: Together, engine: str = "local") -> Iterator[None]:
+def together(args: Any, engine: str = "local") -> Iterator[None]:
     """Meets the other processes; results are printed by the first one alone.
 
+    Args:
+        args: of the command, with its `Together`.
+        engine: that is to do the work.
+
     Raises:
-        InvalidParameterError: they cannot meet, or an engine is to do their work.
+        InvalidParameterError: they cannot meet, were given different commands or
+            versions, or an engine is to do their work.
     """
+    asked: Together = args.together
     processes = processes_of(asked)
     if processes is not None and engine != "local":
         raise InvalidParameterError(
@@ -60,7 +69,51 @@ def together(asked: Together, engine: str = "local") -> Iterator[None]:
             silence = stack.enter_context(open(os.devnull, "w"))
             stack.enter_context(contextlib.redirect_stdout(silence))
             sys.stdout.flush()
+        if processes is not None:
+            from icpe.artifact import provenance
+
+            check_same(**provenance(), **given(args))
         yield
+
+
+def check_same_content(files: Iterable[Path], family: Any = None) -> None:
+    """Raises one sentence unless all processes have read the same.
+
+    Raises:
+        InvalidParameterError: a file or the family differs between them.
+    """
+    from icpe.core.distributed import count
+    from icpe.core.fingerprint import fingerprint
+
+    if count() == 1:
+        return
+    found = {f"The content of {path.name}": _digest(path) for path in files}
+    if family is not None:
+        found["The law of the family"] = fingerprint(family)
+    check_same(**found)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def given(args: Any, prefix: str = "") -> dict[str, Any]:
+    """What all processes must be given alike; files may lie in different folders."""
+    found: dict[str, Any] = {}
+    values = args
+    if not isinstance(args, Mapping):
+        values = {it.name: getattr(args, it.name) for it in dataclasses.fields(args)}
+    for name, value in values.items():
+        if isinstance(value, Together):
+            continue
+        if isinstance(value, Mapping):
+            found |= given(value, "train." if name.startswith("train") else "family.")
+        elif dataclasses.is_dataclass(value):
+            found |= given(value)
+        else:
+            name = prefix + name.replace("_", "-")
+            found[name] = "a file" if isinstance(value, Path) else value
+    return found
 
 
 @contextlib.contextmanager

@@ -111,7 +111,7 @@ def run(args: Args) -> int:
     _check_request(args)
     checkpoint = checkpoint_path(args.out)
     with (
-        together(args.together),
+        together(args),
         written_by_the_first(args.out, "icpe train"),
         signals.saying_farewell(lambda: _farewell(args, checkpoint)),
     ):
@@ -159,6 +159,7 @@ def _run(args: Args, checkpoint: Path) -> int:
     from icpe.artifact.artifact import Artifact
     from icpe.cli.card import print_card
     from icpe.cli.families import build_family
+    from icpe.cli.processes import check_same_content
     from icpe.cli.runtime import keep_compiled_programs
     from icpe.cli.terminal import output, progress_meter
     from icpe.core import signals
@@ -181,6 +182,8 @@ def _run(args: Args, checkpoint: Path) -> int:
     if args.start_from is not None:
         earlier = Artifact.load(readable_file(args.start_from))
     check_is_family(family)
+    started = [] if args.start_from is None else [readable_file(args.start_from)]
+    check_same_content(started, family)
     if args.plot is not None:
         check_plot_path(args.plot)
     keep_compiled_programs()

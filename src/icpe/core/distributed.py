@@ -108,6 +108,7 @@ def join(processes: Processes) -> None:
         _wait_for_coordinator(processes, until)
     if not os.environ.get("JAX_CPU_COLLECTIVES_IMPLEMENTATION"):
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM
     _others.watch()
     _others.sentence = lambda: (
         f"Not all of the {processes.num_processes} processes came to "
@@ -126,16 +127,43 @@ def join(processes: Processes) -> None:
             initialization_timeout=int(processes.timeout) + _PATIENCE,
             heartbeat_timeout_seconds=_HEARTBEAT,
         )
-        exchange(None)  # now, since later nobody waits for long to be connected
+        with _silent():  # Gloo says on standard output whom it has reached
+            exchange(None)  # now, since later nobody waits for long to be connected
     finally:
         late.cancel()
         _others.sentence = _lost
+    if jax.process_count() != processes.num_processes:
+        raise InvalidParameterError(
+            f"num_processes must be the same for all; process {processes.process_id} "
+            f"was told {processes.num_processes}, and the others "
+            f"{jax.process_count()}."
+        )
     if len(jax.devices()) != len(jax.local_devices()) * processes.num_processes:
         raise InvalidParameterError(
             "Every process must have as many devices as every other; process "
             f"{processes.process_id} has {len(jax.local_devices())} of "
             f"{len(jax.devices())}."
         )
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """While it lasts, what libraries write to standard output goes nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # it is closed
+        yield
+        return
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 @contextlib.contextmanager
@@ -211,6 +239,28 @@ def share(value: Any) -> Any:
         whole = np.pad(part, (0, block - len(part)))
         blocks.append(np.asarray(broadcast_one_to_all(whole)))
     return pickle.loads(np.concatenate(blocks).tobytes())
+
+
+def check_same(**found: Any) -> None:
+    """Raises one sentence unless all processes have found the same.
+
+    Raises:
+        InvalidParameterError: one has found something else.
+    """
+    first, *others = exchange(found)
+    for process, theirs in enumerate(others, start=1):
+        for name in {**first, **theirs}:
+            one, other = first.get(name), theirs.get(name)
+            if one != other:
+                raise InvalidParameterError(
+                    f"{name} differs: {_shown(one)} in process 0, {_shown(other)} in "
+                    f"process {process}; start all with the same command but for the "
+                    "process id, and with the same files and versions."
+                )
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else str(value)
 
 
 class ProcessEngine(AbstractEngine):

@@ -40,5 +40,5 @@ def seeds_of(learner: AnyLearner) -> tuple[int, ...]:
 def _in_mind(learner: AnyLearner, resume: bool) -> dict[str, Any]:
     record = identity(learner.family, learner.config, seeds_of(learner))
     versions = provenance()
-    record |= {"resume": resume, "icpe": versions["icpe"], "jax": versions["jax"]}
+    record |= {"resume": resume, **versions}
     return record
