@@ -205,10 +205,10 @@ _THEOREMS = {
     "fano": "lower bound, Fano's inequality",
     "paper_expression": "the paper, Multiple Magic Actions",
     "without_arm_zero": "lower bound, Fano's inequality",
-    "characteristic_time": "Garivier and Kaufmann 2016",
+    "characteristic_time": "Garivier and Kaufmann 2016, Theorem 1",
     "correct_on_every_task_known_gap_lower": "the paper, minimum gap: at least",
     "correct_on_every_task_known_gap_upper": "same theorem: enough as P falls to 0",
-    "correct_on_every_task": "Garivier and Kaufmann 2016",
+    "correct_on_every_task": "Garivier and Kaufmann 2016, Theorem 1",
 }
 """By what each number holds; a name goes with the longest that it begins with."""
 

@@ -1,4 +1,4 @@
-"""`icpe demo`: the main job, from one question to a comparison."""
+"""`icpe demo`: a session from start to finish, then a comparison."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ _RIVALS = ("uniform", "top-two")
 
 @dataclasses.dataclass(frozen=True)
 class Args:
-    """See the main job done: ask, stop, answer; then compare explorers."""
+    """See a session from start to finish: ask, stop, answer; then compare explorers."""
 
     seed: Seed = 0
     """Seed of the tasks, the noise and the explorers."""

@@ -22,7 +22,7 @@ from icpe.core import signals
 from icpe.core.errors import IcpeError, UnknownNameError, WriteError, suggesting
 
 COMMANDS = {
-    "demo": "see the main job done, step by step",
+    "demo": "see a session from start to finish, step by step",
     "tasks": "list the families of tasks and their parameters",
     "baselines": "list the classical explorers and the families they serve",
     "zoo": "list the trained explorers that come with icpe",

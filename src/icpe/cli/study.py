@@ -70,7 +70,7 @@ class Args:
     sizes: Annotated[Literal["full", "tiny"], tyro.conf.arg(metavar="full|tiny")] = (
         "full"
     )
-    """tiny: all parts in minutes, at sizes that say nothing."""
+    """tiny: all parts in minutes, too small for meaningful results."""
     json: bool = False
     """Print one line of JSON."""
     seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = (

@@ -155,7 +155,10 @@ def _model_or_reason(family: AbstractTaskFamily) -> FiniteModel | str:
     if isinstance(family, AbstractFiniteFamily):
         return family.finite_belief().model
     if not has_likelihood(family):
-        return "the family has no log_likelihood"
+        return (
+            "the family gives no log_likelihood, as where a hypothesis leaves the law of "
+            "outcomes open"
+        )
     if reveals_something(family):
         return "something is revealed before the first query"
     if (table := outcome_table(family)) is None:
