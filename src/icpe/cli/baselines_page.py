@@ -18,7 +18,8 @@ evidence. LUCB is valid unless `threshold=heuristic` is asked for. `scale=0.3`
 multiplies the threshold, so that every method has a curve down to low accuracies and
 can be compared at equal accuracy (`icpe compare`); below 1 there is no theorem. Rules
 with an exact posterior stop at 1 - delta and keep delta on average over the prior,
-which takes far fewer queries. So compare them at equal accuracy, and say which promise you need.
+which takes far fewer queries. So compare them
+at equal accuracy, and say which promise you need.
 
 ![Queries of Track-and-Stop over T* ln(1/delta)](figures/track_and_stop.svg)
 

@@ -156,8 +156,8 @@ def _model_or_reason(family: AbstractTaskFamily) -> FiniteModel | str:
         return family.finite_belief().model
     if not has_likelihood(family):
         return (
-            "the family gives no log_likelihood, as where a hypothesis leaves the law of "
-            "outcomes open"
+            "the family gives no log_likelihood, as where a hypothesis leaves the law "
+            "of outcomes open"
         )
     if reveals_something(family):
         return "something is revealed before the first query"

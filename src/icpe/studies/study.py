@@ -17,7 +17,7 @@ from icpe.studies.models import Bench
 from icpe.studies.tables import Table
 
 Size = Literal["full", "tiny"]
-"""`full` is the study; `tiny` has all its parts at sizes too small for meaningful results."""
+"""`full` is the study; `tiny` has all its parts, too small for meaningful results."""
 
 Record = Mapping[str, Any]
 
