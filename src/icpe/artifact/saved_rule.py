@@ -17,7 +17,7 @@ from icpe.core.arrays import PRNGKey
 from icpe.core.errors import ArtifactError, InvalidParameterError, UnsupportedError
 from icpe.core.explorer import AbstractExplorer
 from icpe.core.family import AbstractTaskFamily
-from icpe.core.programs import jit_program
+from icpe.core.programs import jit_once
 from icpe.core.request import OperatingPoint
 from icpe.explorers.neural.config import PriceRange
 from icpe.explorers.registry import explorers_for, make_explorer
@@ -126,7 +126,7 @@ def _beliefs(explorer: BeliefExplorer, family: AbstractTaskFamily):
     return tuple(round(float(p), 6) for p in np.asarray(found))
 
 
-@jit_program
+@jit_once
 def _play(explorer, family, point: OperatingPoint, key: PRNGKey):
     keys = jr.split(key, _NUM_EPISODES)
     ending = rollout(explorer, family, point, keys=keys).ending

@@ -21,3 +21,9 @@ def jit_program(
     """`eqx.filter_jit` for programs that take long to compile."""
     jit = cast(Any, eqx.filter_jit)
     return jit(function, donate=donate, compiler_options=COMPILER_OPTIONS)
+
+
+def jit_once(function: Function) -> Function:
+    """`eqx.filter_jit` for programs that run once, and are not worth optimizing."""
+    jit = cast(Any, eqx.filter_jit)
+    return jit(function, compiler_options={"xla_backend_optimization_level": 0})
