@@ -1,16 +1,35 @@
 """Complaints about data of the user's own, before anything is loaded."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from icpe.cli.options import Source
-from icpe.core.errors import DataError, InvalidParameterError
+from icpe.cli.values import convert
+from icpe.core.csv_text import read_cells
+from icpe.core.errors import (
+    DataError,
+    InvalidParameterError,
+    UnknownNameError,
+    suggesting,
+)
 
 _NEEDS = {
     "target": "network",
     "queries": "network",
     "cuts": "items",
+    "bands": "items",
+    "content_limits": "items",
     "costs": "likelihoods",
 }
+SETTINGS: dict[str, dict[str, type]] = {
+    "likelihoods": {"once": bool, "horizon": int},
+    "network": {"horizon": int},
+    "items": {"max_items": int, "mean": float, "deviation": float},
+}
+"""What may be said by --family.x of a family from data."""
+_CONTENT = ("content", "domain")
+"""What the column of contents may be called."""
 
 
 def check_source(source: Source) -> None:
@@ -30,7 +49,8 @@ def check_source(source: Source) -> None:
         stray = needed not in given and (option != "costs" or not given)
         if getattr(source, option) and stray:
             raise InvalidParameterError(
-                f"--{option} goes with --{needed} FILE; give that too."
+                f"--{option.replace('_', '-')} goes with --{needed} FILE; give that "
+                "too."
             )
     if source.network is not None and source.target is None:
         check_data_file(source.network)
@@ -50,6 +70,94 @@ def check_source(source: Source) -> None:
     for path in (source.likelihoods, source.network, source.items, source.costs):
         if path is not None:
             check_data_file(path)
+    if source.items is not None:
+        _check_bands(source)
+        _check_contents(source.items, content_limits(source))
+
+
+def read_settings(source: Source, settings: Mapping[str, str]) -> dict[str, Any]:
+    """The values of `--family.x` for a family from data.
+
+    Raises:
+        UnknownNameError: a setting that such a family does not have.
+        InvalidParameterError: a value of the wrong type.
+    """
+    kind = next(kind for kind in SETTINGS if getattr(source, kind) is not None)
+    allowed = SETTINGS[kind]
+    for name in settings:
+        if name not in allowed:
+            raise UnknownNameError(
+                suggesting(
+                    f"A family from --{kind} has no parameter {name!r} here",
+                    name,
+                    allowed,
+                    f"it has {', '.join(allowed)}.",
+                )
+            )
+    return {
+        name: convert(f"--family.{name.replace('_', '-')}", word, allowed[name])
+        for name, word in settings.items()
+    }
+
+
+def content_limits(source: Source) -> dict[str, int]:
+    """Most items of each content, read from words such as `algebra=6`.
+
+    Raises:
+        InvalidParameterError: a word is written otherwise, or names a content twice.
+    """
+    limits: dict[str, int] = {}
+    for word in source.content_limits:
+        content, equals, number = word.rpartition("=")
+        if not equals or not content.strip() or not number.strip().isdecimal():
+            raise InvalidParameterError(
+                "--content-limits must be words such as algebra=6, a content and the "
+                f"most items of it; got {word!r}."
+            )
+        if content.strip() in limits:
+            raise InvalidParameterError(
+                f"--content-limits names {content.strip()!r} twice; leave one out."
+            )
+        limits[content.strip()] = int(number)
+    return limits
+
+
+def _check_bands(source: Source) -> None:
+    bands, number = source.bands, len(source.cuts) + 1
+    if bands and len(bands) != number:
+        raise InvalidParameterError(
+            f"--bands must be {number} names, one more than there are cuts; got "
+            f"{' '.join(bands)}."
+        )
+    if len(set(bands)) < len(bands):
+        raise InvalidParameterError(
+            f"--bands must have different names; got {' '.join(bands)}."
+        )
+
+
+def _check_contents(items: Path, limits: Mapping[str, int]) -> None:
+    """Complains about limits of contents that no item of a bank has."""
+    if not limits:
+        return
+    cells = read_cells(items, ("item",))
+    titles = [title.strip().lower() for title in cells.header]
+    column = next((titles.index(name) for name in _CONTENT if name in titles), None)
+    if column is None:
+        raise DataError(
+            f"{items} has no column 'content', which --content-limits is about."
+        )
+    contents = dict.fromkeys(row[column] for row in cells.rows if row[column])
+    for name in limits:
+        if name not in contents:
+            raise UnknownNameError(
+                suggesting(
+                    f"--content-limits names {name!r}, which no item of {items} is "
+                    "about",
+                    name,
+                    contents,
+                    f"their contents are {', '.join(contents)}.",
+                )
+            )
 
 
 def check_data_file(path: Path) -> None:

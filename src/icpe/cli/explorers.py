@@ -123,6 +123,7 @@ def check_words(
                     check_request(document, request, usual=usual or wrapped)
             files.append(path)
     if source is not None and source.is_given:
+        check_family(family_name or "", settings, source)
         return
     if family_name is not None:
         check_family(family_name, settings)

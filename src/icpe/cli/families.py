@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from icpe.cli import catalog
 from icpe.cli.anywhere import check_family_file, family_in_file, names_file
-from icpe.cli.data_files import check_source
+from icpe.cli.data_files import check_source, read_settings
 from icpe.cli.options import Source
 from icpe.cli.values import convert, described_type
 from icpe.core.checks import check_within
@@ -83,6 +83,7 @@ def check_family(
                 f"FAMILY {name} and {source.option} are two families; leave one out."
             )
         check_source(source)
+        read_settings(source, settings)
         return
     if not name:
         raise InvalidParameterError(
