@@ -228,6 +228,8 @@ QUICK = (
     (2, "study run binary-search --time-limit soon"),
     (2, "study run binary-search --address auto"),
     (2, "compare gaussian-bandit-4 lucb --episodes 1"),
+    (2, "compare gaussian-bandit-4 --accuracy 0.9"),
+    (2, "compare sprt --items bank.csv --cuts 0"),
     (2, "play digits --human --strip x.png"),
 )
 SCRIPT = """
