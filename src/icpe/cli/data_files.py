@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from icpe.cli.options import Source
+from icpe.cli.similar_files import similar_file
 from icpe.cli.values import convert
-from icpe.core.csv_text import read_cells
+from icpe.core.csv_text import holds_tensors, read_cells
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
@@ -53,7 +54,7 @@ def check_source(source: Source) -> None:
                 "too."
             )
     if source.network is not None and source.target is None:
-        check_data_file(source.network)
+        check_data_file(source.network, "a network")
         from icpe.families.network.reading import variables_in_words
 
         raise InvalidParameterError(
@@ -69,7 +70,7 @@ def check_source(source: Source) -> None:
         raise InvalidParameterError(f"--cuts must rise; got {given}.")
     for path in (source.likelihoods, source.network, source.items, source.costs):
         if path is not None:
-            check_data_file(path)
+            check_data_file(path, "a network" if path == source.network else "a table")
     if source.items is not None:
         _check_bands(source)
         _check_contents(source.items, content_limits(source))
@@ -160,18 +161,30 @@ def _check_contents(items: Path, limits: Mapping[str, int]) -> None:
             )
 
 
-def check_data_file(path: Path) -> None:
-    """Raises one sentence unless a file can be opened and has something in it.
+def check_data_file(path: Path, what: str = "a table") -> None:
+    """Raises one sentence unless a file can be opened and may hold data.
+
+    Args:
+        path: the file.
+        what: what is wanted, in complaints.
 
     Raises:
-        DataError: it cannot, or has not.
+        DataError: it cannot be opened, is empty, or is a trained explorer.
     """
     try:
         with path.open("rb") as file:
-            first = file.read(1)
+            first = file.read(16)
     except IsADirectoryError:
         raise DataError(f"{path} cannot be read: it is a folder.") from None
     except OSError as error:
+        meant = None if path.exists() else similar_file(path)
+        if meant is not None:
+            raise DataError(f"There is no file {path}; did you mean {meant}?") from None
         raise DataError(f"{path} cannot be read: {error.strerror}.") from None
     if not first:
         raise DataError(f"{path} is empty; give a file with data in it.")
+    if holds_tensors(first):
+        raise DataError(
+            f"{path} is an icpe file, not {what}: a trained explorer, which `icpe show "
+            f"{path}` describes."
+        )
