@@ -120,6 +120,8 @@ QUICK = (
     (2, "play binary-search-8 --human --json"),
     (2, "play binary-search-8 --budget 3 --price 0.1"),
     (2, "bounds chess"),
+    (2, "bounds gaussian-bandit-4"),
+    (2, "serve search.safetensors"),
     (2, "bounds binary-search --error-prob 0"),
     (2, "bounds gaussian-bandit --means 1"),
     (2, "certify binary-search-8 --error-prob 0.1"),

@@ -14,7 +14,10 @@ Settings = Annotated[Mapping[str, str], tyro.conf.Suppress]
 
 FamilyName = Annotated[
     str | None,
-    tyro.conf.arg(metavar="NAME", help_behavior_hint="(set its x by --family.x VALUE)"),
+    tyro.conf.arg(
+        metavar="NAME",
+        help_behavior_hint="(set a parameter, for example --family.num-arms 6)",
+    ),
 ]
 Seed = Annotated[int, tyro.conf.arg(metavar="N")]
 
