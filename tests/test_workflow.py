@@ -1,13 +1,16 @@
 """Training and calibration in one call, and the files of a training."""
 
+import signal
 from pathlib import Path
 
 import jax
 import pytest
 
 from icpe.artifact import Artifact
+from icpe.artifact.sealed import read_document
+from icpe.core.progress import NoProgress
 from icpe.learn.config import TrainConfig
-from icpe.learn.fit import FitOptions
+from icpe.learn.fit import FitOptions, TrainingInterrupted
 from icpe.workflow import checkpoint_path, metrics_path, train
 from support.toy_tasks import TwoDoors
 
@@ -55,6 +58,35 @@ def test_a_training_that_ended_early_is_not_calibrated():
     assert trained.stopped == "time limit"
     assert trained.artifact.table is None
     assert trained.artifact.provenance["iterations"] == 2
+
+
+class PressingCtrlC(NoProgress):
+    """Presses it once, when there is something to keep."""
+
+    def __init__(self):
+        self.presses = 1
+
+    def advance(self, amount):
+        if amount and self.presses:
+            self.presses = 0
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_raises_once_the_checkpoint_is_written(tmp_path, capsys):
+    path = tmp_path / "mine.checkpoint"
+    options = FitOptions(checkpoint=path)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        train(FAMILY, CONFIG, options, progress=PressingCtrlC())
+    assert isinstance(caught.value, TrainingInterrupted)
+    assert f"FitOptions(checkpoint={str(path)!r}, resume=True)" in str(caught.value)
+    assert "Stopping after the iterations in flight" in capsys.readouterr().err
+    assert read_document(path)["iteration"] == caught.value.iterations == 2
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_where_no_checkpoint_was_kept():
+    with pytest.raises(KeyboardInterrupt, match="no checkpoint was asked for"):
+        train(FAMILY, CONFIG, progress=PressingCtrlC())
 
 
 def test_checkpoint_and_metrics_lie_beside_the_file():

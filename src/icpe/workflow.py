@@ -34,6 +34,7 @@ from icpe.learn.fit import (
     FitOptions,
     FitResult,
     Situation,
+    TrainingInterrupted,
     Verdict,
     fit,
     fit_side_by_side,
@@ -53,7 +54,10 @@ _GUARD_EPISODES = 2048
 
 
 class Trained(NamedTuple):
-    """An artifact, and why its training ended early (None if it did not)."""
+    """An artifact, and why its training ended early (None if it did not).
+
+    That is "time limit", since Ctrl-C raises.
+    """
 
     artifact: Artifact
     stopped: str | None
@@ -94,6 +98,8 @@ def train(
         ConformanceError: the family breaks its contract.
         TrainingDivergedError: a loss became NaN or infinite.
         CheckpointError: the checkpoint to resume from is damaged or another one's.
+        TrainingInterrupted: a `KeyboardInterrupt`; Ctrl-C ended the training, and the
+            checkpoint, if there is one, is written.
     """
     check_can_be_calibrated(family)
     if distributed.is_first():
@@ -113,6 +119,7 @@ def train(
     result = fit(
         family, config, options, start_from=nets, judge=judging, progress=progress
     )
+    _check_not_interrupted(result, options)
     return _finished(family, config, result, earlier, calibration_episodes, progress)
 
 
@@ -208,8 +215,10 @@ def train_side_by_side(
         InvalidParameterError: there are no seeds.
         TrainingDivergedError: a loss became NaN or infinite for some seed.
         CheckpointError: the checkpoint to resume from is damaged or another one's.
+        TrainingInterrupted: Ctrl-C ended the training; see `train`.
     """
     results = fit_side_by_side(family, config, seeds, options, progress=progress)
+    _check_not_interrupted(results[0], options)
     together = {"side_by_side": list(seeds)}
     return [
         _finished(
@@ -222,6 +231,13 @@ def train_side_by_side(
         )
         for seed, result in zip(seeds, results, strict=True)
     ]
+
+
+def _check_not_interrupted(result: FitResult, options: FitOptions | None) -> None:
+    """Raises where Ctrl-C ended a training: what is half trained is not a result."""
+    if result.stopped == "interrupted":
+        checkpoint = None if options is None else options.checkpoint
+        raise TrainingInterrupted(result.iterations, checkpoint)
 
 
 def _finished(

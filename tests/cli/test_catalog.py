@@ -120,6 +120,8 @@ QUICK = (
     (2, "play binary-search-8 --human --json"),
     (2, "play binary-search-8 --budget 3 --price 0.1"),
     (2, "bounds chess"),
+    (2, "bounds gaussian-bandit-4"),
+    (2, "serve search.safetensors"),
     (2, "bounds binary-search --error-prob 0"),
     (2, "bounds gaussian-bandit --means 1"),
     (2, "certify binary-search-8 --error-prob 0.1"),
@@ -179,6 +181,10 @@ QUICK = (
     (2, "train gaussian-bandit --out x.safetensors --num-arms 4"),
     (2, "train cases.csv --out x.safetensors"),
     (2, "train-table cases.csv --target Diagnosis"),
+    (2, "train-table case.csv --target diagnosis"),
+    (2, "train-table search.safetensors --target diagnosis"),
+    (2, "play search.safetensor"),
+    (2, "show serch.safetensors"),
     (2, "bounds gaussian-bandit --means 0 1 --error-prob 5"),
     (2, "bench --episodes 0"),
     (2, "export binary-search-8 --to onnx x.html"),
@@ -207,6 +213,14 @@ QUICK = (
         "--train.budget 4",
     ),
     (2, "train --items cases.csv --cuts 2 1 --out x.safetensors"),
+    (2, "evaluate uniform --items bank.csv --cuts 0 --family.max-item 2 --budget 2"),
+    (2, "train --items bank.csv --cuts 0 --family.max-item 20 --out x.safetensors"),
+    (2, "train --items bank.csv --cuts 0 --family.max-items x --out x.safetensors"),
+    (2, "rule --items bank.csv --cuts 0 --content-limits algebr=6 --out x.safetensors"),
+    (2, "bounds --items bank.csv --cuts 0 --content-limits algebra"),
+    (2, "compare sprt uniform --items bank.csv --cuts 0 --content-limits sum=1"),
+    (2, "play sprt --items bank.csv --cuts 0 --bands fail --budget 2"),
+    (2, "play sprt --family binary-search --bands fail pass --budget 2"),
     (2, "train-table cases.csv --target diagnosis --held-out 2"),
     (2, "evaluate gaussian-bandit-4 --error-prob 0.0001"),
     (2, "play gaussian-bandit-4 --error-prob 0.0001"),
@@ -220,6 +234,8 @@ QUICK = (
     (2, "study run binary-search --time-limit soon"),
     (2, "study run binary-search --address auto"),
     (2, "compare gaussian-bandit-4 lucb --episodes 1"),
+    (2, "compare gaussian-bandit-4 --accuracy 0.9"),
+    (2, "compare sprt --items bank.csv --cuts 0"),
     (2, "play digits --human --strip x.png"),
 )
 SCRIPT = """
@@ -240,6 +256,7 @@ def test_listings_and_refusals_need_no_jax(tmp_path):
     """What takes seconds is loaded by those commands alone that compute."""
     (tmp_path / "empty.safetensors").write_bytes(b"")
     (tmp_path / "cases.csv").write_text("fever,diagnosis\nyes,flu\n")
+    (tmp_path / "bank.csv").write_text("item,b,content\none,0,algebra\ntwo,1,sums\n")
     shutil.copy(zoo.path("binary-search-8"), tmp_path / "search.safetensors")
     lines = [f"{status} {words}" for status, words in QUICK]
     done = subprocess.run(

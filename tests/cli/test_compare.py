@@ -53,6 +53,28 @@ def test_impossible_accuracies_are_refused(icpe):
     )
 
 
+@pytest.mark.parametrize(
+    "words, baselines",
+    [
+        ("gaussian-bandit-4", "information-gain or top-two or track-and-stop"),
+        ("i-dpt:binary-search-8", "information-gain or top-two or uniform"),
+        ("uniform --family adaptive-test", "information-gain or sprt or"),
+    ],
+)
+def test_one_explorer_is_told_with_whom_it_can_be_compared(icpe, words, baselines):
+    called = icpe(f"compare {words} --accuracy 0.9")
+    assert called.status == 2
+    assert "has nobody to be compared with; name two or more" in called.err
+    assert baselines in called.err
+
+
+def test_explorers_of_two_families_are_told_apart(icpe):
+    called = icpe("compare gaussian-bandit-4 binary-search-8 --episodes 10")
+    assert called.status == 2
+    assert "gaussian-bandit-4 was made for gaussian-bandit(num_arms=4," in called.err
+    assert "and binary-search-8 for binary-search(size=8" in called.err
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/reports.md"])
 def test_a_page_quotes_what_the_command_printed(page):
     text = (ROOT / page).read_text()

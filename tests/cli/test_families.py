@@ -33,6 +33,12 @@ def test_a_word_becomes_a_value_of_the_type(word, expected, value):
     assert type(converted) is type(value)
 
 
+def test_an_explorer_of_the_zoo_is_told_by_its_family(icpe):
+    called = icpe("bounds gaussian-bandit-4")
+    assert called.status == 2
+    assert "mean 'gaussian-bandit' with --family.num-arms 4" in called.err
+
+
 @pytest.mark.parametrize(
     "word, expected, wanted",
     [

@@ -29,6 +29,12 @@ def test_the_examples_fit(command):
         assert parse(module.Args, words, prog=f"icpe {command}") is not None
 
 
+def test_a_trained_explorer_is_served_from_its_folder(icpe):
+    called = icpe("serve mine/search.safetensors")
+    assert called.status == 2
+    assert "give the folder of trained explorers by --models mine" in called.err
+
+
 def test_tools_are_listed_apart(icpe):
     main, _, apart = icpe("--help").out.partition("the paper, developers and shells:")
     for command in COMMANDS:

@@ -84,13 +84,24 @@ def test_a_person_who_mistypes_is_asked_again(icpe, person):
     assert "The answer: 7." in called.out
 
 
-@pytest.mark.parametrize("leaving", ["quit", EOFError(), KeyboardInterrupt()])
+@pytest.mark.parametrize("leaving", ["quit", KeyboardInterrupt()])
 def test_a_person_may_leave_at_any_time(icpe, person, leaving):
     person("higher", leaving)
     called = icpe(f"{SEARCH} --human")
     assert called.status == 0
     assert "Goodbye." in called.out
     assert called.err == ""
+
+
+def test_input_that_ends_too_early_is_no_success(icpe, person):
+    person("higher")
+    called = icpe(f"{SEARCH} --human")
+    assert called.status == 1
+    assert (
+        called.err
+        == "icpe: The input ended after 1 answer, before there was a result.\n"
+    )
+    assert "Goodbye" not in called.out
 
 
 def test_a_person_who_contradicts_himself_is_told_so(icpe, person):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,14 @@ def test_a_second_holder_is_refused_and_told_who_is_first(path):
     with locked(path, "icpe certify"):
         pass
     assert not list(path.parent.iterdir())
+
+
+def test_a_lock_that_cannot_be_made_names_the_output():
+    out = Path("/proc/a.safetensors")
+    with pytest.raises(OSError) as caught, locked(out, "a test"):
+        pass
+    assert caught.value.filename == str(out)
+    assert ".lock" not in str(caught.value)
 
 
 def test_threads_do_not_share_a_lock(path):

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from icpe.cli import catalog
 from icpe.core.errors import InvalidParameterError, UnknownNameError
 from icpe.core.family import parameters
 from icpe.families import BinarySearch, GaussianBandit, make, register
@@ -85,3 +86,12 @@ def test_a_record_is_described_like_its_family():
     assert describe_record("feedback-graph", record) == describe(family)
     assert "matrix" not in describe(family) and "num_arms=4" in describe(family)
     assert describe_record("no-such-family", {"a": 1}) == "no-such-family(a=1)"
+
+
+def test_limits_by_name_are_shown_as_a_mapping():
+    """Lists where files record them, tuples where families have them."""
+    shown = "item-bank(content_limits={algebra: 6, sums: 2})"
+    for pair in (tuple, list):
+        limits = [pair(("algebra", 6)), pair(("sums", 2))]
+        assert describe_record("item-bank", {"content_limits": limits}) == shown
+        assert catalog.describe_record("item-bank", {"content_limits": limits}) == shown

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from icpe import zoo
+from icpe.cli.similar_files import similar_file
 from icpe.core.errors import (
+    ArtifactError,
     InvalidParameterError,
     UnknownNameError,
     UnsupportedError,
@@ -44,6 +46,7 @@ def readable_file(word: str) -> Path:
                 f"it has {', '.join(zoo.names())}.",
             )
         )
+    _check_is_there(path)
     return path
 
 
@@ -61,6 +64,9 @@ def check_is_no_other(word: str, *, baselines: bool = True) -> None:
 
     if Path(word).is_dir():
         raise UnknownNameError(f"{word!r} is a folder; name the file of an explorer.")
+    meant = similar_file(Path(word), zoo.SUFFIX)
+    if meant is not None and word not in catalog.baseline_names():
+        raise UnknownNameError(f"There is no file {word}; did you mean {meant}?")
     if word in catalog.family_names():
         trained = [it for it in zoo.names() if zoo.card(it).family["name"] == word]
         has = f"the zoo has {', '.join(trained)} for it, and " if trained else ""
@@ -84,9 +90,17 @@ def check_readable(path: Path) -> dict[str, Any]:
     from icpe.artifact.document import explained, read_card
     from icpe.core.files import check_plain
 
+    _check_is_there(path)
     with explained(path):
         check_plain(path)
     return read_card(path)
+
+
+def _check_is_there(path: Path) -> None:
+    """Complains about a file that is not there where one has nearly its name."""
+    meant = None if path.exists() else similar_file(path, zoo.SUFFIX)
+    if meant is not None:
+        raise ArtifactError(f"There is no file {path}; did you mean {meant}?")
 
 
 def changeable_file(word: str) -> Path:

@@ -22,7 +22,7 @@ class Args:
     markdown: bool = False
     """Print the documentation page of all of them."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Ignored here; accepted by every command."""
 
 
 EXAMPLES = (

@@ -18,6 +18,7 @@ from icpe.core.errors import (
     not_served,
     suggesting,
 )
+from icpe.core.family_words import in_one_line
 
 FILE = Path(__file__).with_name("catalog.json")
 Card = dict[str, Any]
@@ -136,7 +137,7 @@ def describe_record(name: str, parameters: Mapping[str, Any]) -> str:
         for key, value in parameters.items()
         if key not in words and (key not in usual or _listed(value) != usual[key])
     }
-    return f"{name}({', '.join(f'{key}={value}' for key, value in notable.items())})"
+    return in_one_line(name, notable)
 
 
 def in_words(name: str, parameters: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`icpe certify`: show by tests how rarely a trained explorer errs."""
+"""`icpe certify`: test how often a trained explorer errs."""
 
 import dataclasses
 import json

@@ -62,6 +62,8 @@ def run(args: Args) -> int:
             f"{args.accuracy:g}."
         )
     check_words(args.explorers, args.family, args.settings, args.source)
+    if len(args.explorers) < 2:
+        raise InvalidParameterError(_one_is_too_few(args))
     from icpe.evaluate.equal_accuracy import compare_at_accuracy
     from icpe.evaluate.report import family_record
     from icpe.families.registry import describe
@@ -92,13 +94,52 @@ def run(args: Args) -> int:
     for line in comparison_lines([dataclasses.asdict(row) for row in rows], unit):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
     console.print(
-        f"All at accuracy {args.accuracy:g}, on the same {args.episodes} tasks; saved "
-        f"by {rows[0].explorer} against each other one.",
+        f"All at accuracy {args.accuracy:g}, on the same {args.episodes} tasks; saved: "
+        f"what {rows[0].explorer} saves relative to each of the others.",
         soft_wrap=True,
         highlight=False,
         markup=False,
     )
     return 0
+
+
+def _one_is_too_few(args: Args) -> str:
+    """A complaint about a single explorer, with baselines that serve its family."""
+    from icpe.cli import catalog
+
+    (word,) = args.explorers
+    family = _family_of(word, args)
+    serving = [
+        card["name"]
+        for card in catalog.explorer_cards()
+        if family in card["families"] and not card["is_wrapper"]
+    ]
+    others = [name for name in serving if name != word.partition(":")[0]]
+    others.sort(key=lambda name: name not in _USUAL)
+    named = f", such as {' or '.join(others[:3])}" if others else ""
+    return (
+        f"EXPLORER {word} has nobody to be compared with; name two or more explorers: "
+        f"add others{named}; `icpe baselines` lists all."
+    )
+
+
+_USUAL = ("information-gain", "sprt", "top-two", "track-and-stop", "uniform")
+"""Baselines that are named first."""
+_FROM_DATA = {"likelihoods": "likelihoods", "network": "network", "items": "item-bank"}
+"""The names of families from data, by the option that brings these."""
+
+
+def _family_of(word: str, args: Args) -> str | None:
+    """The name of the family that an explorer is to play, as far as it is known."""
+    from icpe.cli.artifact_files import check_readable, file_named
+
+    if args.source.is_given:
+        given = (kind for kind in _FROM_DATA if getattr(args.source, kind) is not None)
+        return _FROM_DATA[next(given)]
+    if args.family is not None:
+        return args.family
+    path = file_named(word) or file_named(word.partition(":")[2])
+    return None if path is None else check_readable(path)["family"]["name"]
 
 
 def comparison_lines(rows: list[dict], unit: str = "queries") -> list[str]:

@@ -63,7 +63,7 @@ class Args:
     ]
     """Which shell."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Ignored here; accepted by every command."""
 
 
 EXAMPLES = (

@@ -18,7 +18,12 @@ from icpe.cli.families import build_family, check_family, known_name
 from icpe.cli.options import Source, as_options
 from icpe.cli.served import check_request
 from icpe.cli.values import convert, described_type
-from icpe.core.errors import InvalidParameterError, UnknownNameError, suggesting
+from icpe.core.errors import (
+    InvalidParameterError,
+    UnknownNameError,
+    UnsupportedError,
+    suggesting,
+)
 from icpe.core.goals import Request
 
 if TYPE_CHECKING:
@@ -70,7 +75,6 @@ def resolve(
         family_name = known_name(family_name)  # files may be about it
     check_words(words, family_name, settings, source)
     from icpe.artifact.artifact import Artifact
-    from icpe.artifact.serving import check_numbers
 
     inner = {word: _inner(word) for word in words}
     paths = {word: file_named(inner[word]) for word in words}
@@ -78,8 +82,8 @@ def resolve(
         word: Artifact.load(path) for word, path in paths.items() if path is not None
     }
     family = _family(files, family_name, settings, source)
-    for artifact in files.values():
-        check_numbers(artifact.family.spec, family)
+    for word, artifact in files.items():
+        _check_plays(word, artifact, family, files)
     explorers: dict[str, Contender] = {}
     for word in words:
         if word in files:
@@ -90,6 +94,30 @@ def resolve(
             explorers[word] = _wrapped(word, explorers[word], family)
     read = tuple(path for path in paths.values() if path is not None)
     return Cast(explorers, family, read)
+
+
+def _check_plays(
+    word: str,
+    artifact: Artifact,
+    family: AbstractTaskFamily,
+    files: Mapping[str, Artifact],
+) -> None:
+    """Complains, with the names of both, about a file for a family of other sizes."""
+    from icpe.artifact.serving import check_numbers
+    from icpe.families.registry import describe
+
+    first = next(iter(files))
+    others = files[first].family is family and first != word
+    try:
+        check_numbers(artifact.family.spec, family)
+    except UnsupportedError as error:
+        if not others:
+            raise
+        raise UnsupportedError(
+            f"{first} was made for {describe(family)}, and {word} for "
+            f"{describe(artifact.family)}, which has other sizes; name explorers that "
+            "were made for one family."
+        ) from error
 
 
 def check_words(
@@ -128,6 +156,7 @@ def check_words(
                     check_request(document, request, usual=usual or wrapped)
             files.append(path)
     if source is not None and source.is_given:
+        check_family(family_name or "", settings, source)
         return
     if family_name is not None:
         check_family(family_name, settings)

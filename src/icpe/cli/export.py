@@ -34,7 +34,7 @@ class Args:
     json: bool = False
     """Print one line of JSON about what was written."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Ignored here; accepted by every command."""
 
 
 EXAMPLES = (

@@ -4,9 +4,10 @@ import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from icpe import zoo
 from icpe.cli import catalog
 from icpe.cli.anywhere import check_family_file, family_in_file, names_file
-from icpe.cli.data_files import check_source
+from icpe.cli.data_files import check_source, read_settings
 from icpe.cli.options import Source
 from icpe.cli.values import convert, described_type
 from icpe.core.checks import check_within
@@ -83,6 +84,7 @@ def check_family(
                 f"FAMILY {name} and {source.option} are two families; leave one out."
             )
         check_source(source)
+        read_settings(source, settings)
         return
     if not name:
         raise InvalidParameterError(
@@ -98,6 +100,7 @@ def check_family(
             f"FAMILY {name}: a family in a file is written FILE.py:CLASS, such as "
             "my_problem.py:MyFamily."
         )
+    _check_is_not_of_the_zoo(name)
     card = catalog.family_card(name)
     parameters = {it["name"]: it for it in card["parameters"]}
     for field, word in settings.items():
@@ -131,6 +134,25 @@ def _check_is_no_data(name: str) -> None:
             raise InvalidParameterError(
                 f"FAMILY {name} is a file, not a family; {sentence.replace('{}', name)}"
             )
+
+
+def _check_is_not_of_the_zoo(name: str) -> None:
+    """Complains about a trained explorer, by what sets its family."""
+    if name in catalog.family_names() or name not in zoo.names():
+        return
+    family = zoo.card(name).family
+    known = catalog.family_card(family["name"])["parameters"]
+    usual = {it["name"]: it["default"] for it in known}
+    options = [
+        f"{_option(field)} {value}"
+        for field, value in family["parameters"].items()
+        if field in usual and value != usual[field]
+    ]
+    using = f" with {' '.join(options)}" if options else ""
+    raise UnknownNameError(
+        f"There is no family {name!r}, which is a trained explorer of `icpe zoo`; did "
+        f"you mean {family['name']!r}{using}?"
+    )
 
 
 def _option(field: str) -> str:

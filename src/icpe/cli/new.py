@@ -24,7 +24,7 @@ class Args:
     overwrite: bool = False
     """Replace the files if they are there already."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Ignored here; accepted by every command."""
 
 
 EXAMPLES = (

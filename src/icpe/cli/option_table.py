@@ -9,7 +9,7 @@ import difflib
 import re
 import types
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import tyro
 
 from icpe.cli.values import describe_type
 from icpe.core.errors import InvalidParameterError
+from icpe.zoo import SUFFIX
 
 _POSITIONAL = typing.get_args(tyro.conf.Positional[int])[1]
 _SUPPRESS = typing.get_args(tyro.conf.Suppress[int])[1]
@@ -161,7 +162,7 @@ def check_words(
         positionals = [it for it in options if it.positional]
         for option, values in _grouped(options, words, settings):
             if option is None:
-                given |= _place(positionals, values)
+                given |= _place(positionals, values, {it.name for it in options})
                 continue
             given.add(option.name)
             for value in values:
@@ -180,12 +181,18 @@ def check_words(
         raise InvalidParameterError(f"{error}{see}") from None
 
 
-def _place(positionals: Sequence[Option], values: Sequence[str]) -> set[str]:
+def _place(
+    positionals: Sequence[Option], values: Sequence[str], known: Collection[str]
+) -> set[str]:
     """Checks words without a name, one after the other; the names they fill."""
     names = set()
     for index, value in enumerate(values):
         if not positionals:
-            raise InvalidParameterError(f"{value!r} is one word too many")
+            said = f"{value!r} is one word too many"
+            if value.endswith(SUFFIX) and "--models" in known:
+                folder = Path(value).parent
+                said += f"; give the folder of trained explorers by --models {folder}"
+            raise InvalidParameterError(said)
         option = positionals[min(index, len(positionals) - 1)]
         if index >= len(positionals) and not option.many:
             raise InvalidParameterError(f"{value!r} is one word too many")

@@ -14,7 +14,10 @@ Settings = Annotated[Mapping[str, str], tyro.conf.Suppress]
 
 FamilyName = Annotated[
     str | None,
-    tyro.conf.arg(metavar="NAME", help_behavior_hint="(set its x by --family.x VALUE)"),
+    tyro.conf.arg(
+        metavar="NAME",
+        help_behavior_hint="(set a parameter, for example --family.num-arms 6)",
+    ),
 ]
 Seed = Annotated[int, tyro.conf.arg(metavar="N")]
 
@@ -78,6 +81,15 @@ class Source:
         tyro.conf.arg(metavar="CUT [CUT ...]", help_behavior_hint=""),
     ] = ()
     """With --items: the abilities that divide the bands."""
+    bands: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")
+    ] = ()
+    """With --items: names of the bands, from the lowest."""
+    content_limits: Annotated[
+        tuple[str, ...],
+        tyro.conf.arg(metavar="CONTENT=N [CONTENT=N ...]", help_behavior_hint=""),
+    ] = ()
+    """With --items: most items of each content, as in algebra=6 geometry=4."""
     costs: Annotated[Path | None, _optional("FILE")] = None
     """With these: CSV of query and cost."""
 
@@ -91,7 +103,7 @@ class Source:
         """The first option that was given."""
         values = dataclasses.asdict(self)
         name = next(name for name, value in values.items() if value)
-        return f"--{name} {values[name]}"
+        return f"--{name.replace('_', '-')} {values[name]}"
 
 
 @dataclasses.dataclass(frozen=True)

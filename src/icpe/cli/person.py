@@ -21,6 +21,10 @@ class PersonLeft(Exception):
     """The person does not want to go on."""
 
 
+class InputEnded(PersonLeft):
+    """There are no more lines, though the episode goes on."""
+
+
 class Person(AbstractWorld):
     """Asks a person for every outcome, again until the answer makes sense.
 
@@ -39,16 +43,23 @@ class Person(AbstractWorld):
     ):
         self._family, self._read, self._write = family, read, write
         self._answers = family.answers()
+        self._queries: list[int] = []
+
+    @property
+    def num_answers(self) -> int:
+        """How many queries were answered."""
+        return len(self._queries)
 
     def begin(self) -> StepResult:
         """What is revealed before the first query, if the family reveals anything.
 
         Raises:
-            PersonLeft: the person typed quit, or the input ended.
+            PersonLeft: the person typed quit.
+            InputEnded: there are no more lines.
         """
         spec = self._family.spec
         self._first_outcome = jnp.zeros(spec.outcome_size)
-        self._queries: list[int] = []
+        self._queries = []
         self._outcomes: list[Array] = []
         if reveals_something(self._family):
             names = ", ".join(spec.outcome_names) or "the first outcome"
@@ -59,7 +70,8 @@ class Person(AbstractWorld):
         """Puts the question until it is answered.
 
         Raises:
-            PersonLeft: the person typed quit, or the input ended.
+            PersonLeft: the person typed quit.
+            InputEnded: there are no more lines.
         """
         spec = self._family.spec
         question = spec.question.format(query=spec.query_name(query))
@@ -78,7 +90,7 @@ class Person(AbstractWorld):
             try:
                 line = self._read("   > ")
             except EOFError:
-                raise PersonLeft from None
+                raise InputEnded from None
             if line.strip().lower() in QUIT_WORDS:
                 raise PersonLeft
             try:

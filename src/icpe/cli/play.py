@@ -4,6 +4,7 @@ import dataclasses
 import functools as ft
 import importlib.util
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -101,9 +102,8 @@ def run(args: Args) -> int:
     keep_compiled_programs()
     if args.human:
         guard = getattr(cast.explorers[args.explorer], "guard", None)
-        _play_with_person(args, cast.family, request, player, guard)
-    else:
-        _play_with_simulator(args, cast.family, request, player)
+        return _play_with_person(args, cast.family, request, player, guard)
+    _play_with_simulator(args, cast.family, request, player)
     return 0
 
 
@@ -166,12 +166,14 @@ def _play_with_simulator(args: Args, family, request, player) -> None:
             console.print(f"Drawn step by step: {args.strip}", highlight=False)
 
 
-def _play_with_person(args: Args, family, request, player, guard) -> None:
+def _play_with_person(args: Args, family, request, player, guard) -> int:
+    """The exit status: 1 if the input ended before there was an answer."""
     import jax.random as jr
     from rich.markup import escape
 
     from icpe.cli.episode import episode_key, run_episode
     from icpe.cli.person import (
+        InputEnded,
         Person,
         PersonLeft,
         check_person_can_play,
@@ -201,13 +203,22 @@ def _play_with_person(args: Args, family, request, player, guard) -> None:
             notices_contradictions=True,
             guard=guard,
         )
+    except InputEnded:
+        number = person.num_answers
+        print(
+            f"icpe: The input ended after {number} answer{'' if number == 1 else 's'}, "
+            "before there was a result.",
+            file=sys.stderr,
+        )
+        return 1
     except (PersonLeft, KeyboardInterrupt):
         console.print("\nGoodbye.")
-        return
+        return 0
     view.end(end, truth=None)
     _say_what_was_promised(console, request)
     if player.certificate is not None:
         _say_what_holds(console, end, guard)
+    return 0
 
 
 def _say_what_holds(console, end, guard) -> None:

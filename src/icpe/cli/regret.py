@@ -1,4 +1,4 @@
-"""`icpe regret`: what explorers lose against the best arm while they pull."""
+"""`icpe regret`: regret while pulling, against the best arm."""
 
 import dataclasses
 from pathlib import Path

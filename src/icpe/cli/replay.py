@@ -29,7 +29,7 @@ class Args:
     json: bool = False
     """Print the result as one line of JSON."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Ignored here; accepted by every command."""
 
 
 EXAMPLES = (

@@ -35,7 +35,7 @@ class Args:
     """The explorer's file, or a name from `icpe zoo`.
     By default the model that the session names."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Ignored here; accepted by every command."""
 
 
 EXAMPLES = (

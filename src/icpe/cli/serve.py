@@ -47,7 +47,7 @@ class Args:
     quiet: bool = False
     """Do not log every request."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Ignored here; accepted by every command."""
 
 
 EXAMPLES = (

@@ -27,7 +27,7 @@ class Args:
     json: bool = False
     """Print the list as one line of JSON."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Ignored here; accepted by every command."""
 
 
 EXAMPLES = (

@@ -21,7 +21,7 @@ class Args:
     json: bool = False
     """Print everything but the networks as one line of JSON."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Ignored here; accepted by every command."""
 
 
 EXAMPLES = (

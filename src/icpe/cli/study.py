@@ -76,7 +76,7 @@ class Args:
     seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = (
         None
     )
-    """Not used; accepted by every command. Cells have seeds of their own: --seeds."""
+    """Ignored here; accepted by every command. Cells have their own seeds: --seeds."""
 
 
 EXAMPLES = (

@@ -36,7 +36,7 @@ class Args:
     json: bool = False
     """Print the result as one line of JSON."""
     seed: Seed = 0
-    """Not used; accepted by every command. Tokens come from the system's randomness."""
+    """Ignored here; accepted by every command. Tokens are random in any case."""
 
 
 EXAMPLES = (

@@ -166,7 +166,7 @@ def _run(args: Args, checkpoint: Path) -> int:
     from icpe.core.conformance import check_is_family
     from icpe.evaluate.learning_figure import learning_figure
     from icpe.evaluate.plots import check_plot_path, save_figure
-    from icpe.learn.fit import FitOptions
+    from icpe.learn.fit import FitOptions, TrainingInterrupted
     from icpe.workflow import metrics_path, train
 
     options = FitOptions(
@@ -204,18 +204,21 @@ def _run(args: Args, checkpoint: Path) -> int:
             ends_early=not args.all_iterations,
             progress=progress_meter(),
         )
+    except TrainingInterrupted as error:
+        done, total = error.iterations, config.num_iterations
+        what = f"Interrupted after {done} of {total} iterations"
+        _explain_how_to_resume(what, args, checkpoint)
+        return signals.exit_status()
     except KeyboardInterrupt:
         if not checkpoint.exists():
             raise
         _explain_how_to_resume("Interrupted", args, checkpoint)
         return signals.exit_status()
     if stopped is not None:
-        interrupted = stopped == "interrupted"
         done, total = artifact.provenance["iterations"], config.num_iterations
-        what = "Interrupted" if interrupted else "Time limit reached"
-        what = f"{what} after {done} of {total} iterations"
+        what = f"Time limit reached after {done} of {total} iterations"
         _explain_how_to_resume(what, args, checkpoint)
-        return signals.exit_status() if interrupted else 0
+        return 0
     if not args.no_rule and args.learner != "paper":
         artifact = or_rule(_with_gain(artifact, args), args)
     if not leads():

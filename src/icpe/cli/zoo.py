@@ -32,7 +32,7 @@ class Args:
     json: bool = False
     """Print a JSON list, one object per explorer."""
     seed: Seed = 0
-    """Not used; accepted by every command."""
+    """Ignored here; accepted by every command."""
 
 
 EXAMPLES = (

@@ -136,6 +136,8 @@ def _text(path: Path) -> str:
             f"{path} is a spreadsheet or an archive, not text; save the sheet as CSV "
             "(UTF-8)."
         )
+    if holds_tensors(given):
+        raise DataError(f"{path} is an icpe file, not a table.")
     try:
         return given.decode("utf-16" if given[:2] in _UTF_16 else "utf-8-sig")
     except UnicodeDecodeError:
@@ -148,6 +150,11 @@ def _text(path: Path) -> str:
         stacklevel=3,
     )
     return text
+
+
+def holds_tensors(first: bytes) -> bool:
+    """Whether bytes begin as those of a trained explorer do: a size, and JSON."""
+    return first[4:9] == b"\0\0\0\0{"
 
 
 def _windows_text(given: bytes) -> str | None:

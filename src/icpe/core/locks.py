@@ -50,7 +50,10 @@ def lock_path(path: Path) -> Path:
 
 def _acquire(lock: Path, path: Path) -> int:
     while True:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:  # about the output, which is what people know
+            raise type(error)(error.errno, error.strerror, str(path)) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

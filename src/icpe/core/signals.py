@@ -234,8 +234,10 @@ class PendingStops:
         if not self.ready or self.reason is not None:
             raise Interrupted(number)
         _watch.received, self.reason = number, "interrupted"
+        if not _watch.numbers:  # no thread will say it
+            self._tell()
 
 
 def _say(sentence: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
         print(f"icpe: {sentence}", file=sys.stderr, flush=True)

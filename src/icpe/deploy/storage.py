@@ -210,8 +210,8 @@ def check_session_id(session: object) -> str:
     """
     if not isinstance(session, str) or not _ID.fullmatch(session):
         raise InvalidParameterError(
-            "id must be 1 to 100 letters, digits, dots, hyphens or underscores, "
-            f"beginning with a letter or digit; got {session!r}."
+            "id must be 1 to 100 letters a to z or A to Z, digits, dots, hyphens or "
+            f"underscores, beginning with a letter or digit; got {session!r}."
         )
     return session
 

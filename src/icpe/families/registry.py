@@ -15,6 +15,7 @@ from icpe.core.family import (
     parameter_names,
     parameters,
 )
+from icpe.core.family_words import in_one_line
 
 _FACTORIES: dict[str, Callable[..., AbstractTaskFamily]] = {}
 
@@ -120,12 +121,12 @@ def family_name(family: AbstractTaskFamily) -> str:
 def describe(family: AbstractTaskFamily) -> str:
     """Name and parameters in one line, rare ones only where they are set."""
     notable = _notable(dataclasses.fields(family), parameters(family))
-    return _in_one_line(family_name(family), notable)
+    return in_one_line(family_name(family), notable)
 
 
 def describe_record(name: str, parameters: Mapping[str, Any]) -> str:
     """The same of a family as reports and files record it."""
-    return _in_one_line(name, notable_parameters(name, parameters))
+    return in_one_line(name, notable_parameters(name, parameters))
 
 
 def notable_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +150,3 @@ def _notable(
         return name not in words and (name not in usual or value != usual[name])
 
     return {name: value for name, value in values.items() if is_notable(name, value)}
-
-
-def _in_one_line(name: str, values: Mapping[str, Any]) -> str:
-    return f"{name}({', '.join(f'{key}={value}' for key, value in values.items())})"

@@ -107,6 +107,27 @@ class Situation(NamedTuple):
     judged: tuple[float, ...] = ()
 
 
+class TrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a training early; the message says how to go on.
+
+    Attributes:
+        iterations: iterations done, earlier runs included.
+    """
+
+    def __init__(self, iterations: int, checkpoint: Path | None):
+        self.iterations = iterations
+        kept = (
+            "no checkpoint was asked for, so nothing is kept; give "
+            "FitOptions(checkpoint=FILE) to keep one."
+        )
+        if checkpoint is not None:
+            kept = (
+                f"the checkpoint {str(checkpoint)!r} has them, and the same training "
+                f"goes on with FitOptions(checkpoint={str(checkpoint)!r}, resume=True)."
+            )
+        super().__init__(f"Training stopped after {iterations} iterations; {kept}")
+
+
 Judge = Callable[[Situation, Any], Verdict | None]
 """Called after every chunk with the networks that would ship, which it must not keep;
 None if it has nothing to say."""

@@ -143,8 +143,6 @@ class Bench:
         else:
             assert isinstance(config, TrainConfig)
             found = train_side_by_side(model.family, config, seeds, options, **measured)
-        if found[0].stopped == "interrupted":
-            raise KeyboardInterrupt
         if found[0].stopped is not None:
             done = found[0].artifact.provenance["iterations"]
             raise OutOfTimeError(

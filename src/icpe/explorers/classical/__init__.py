@@ -249,7 +249,8 @@ register_explorer(
     About(
         "Finkelman 2008, On using stochastic curtailment to shorten the SPRT in "
         "sequential mastery testing",
-        "none beyond that of the SPRT; the rest of the test is approximated",
+        "none beyond that of the SPRT; the rest of the test is approximated, with the "
+        "ability as uncertain as its posterior",
     ),
 )
 register_explorer(

@@ -9,6 +9,7 @@ left of the test will hardly change the outcome (Finkelman 2008).
 from typing import Annotated
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr
@@ -151,22 +152,23 @@ class SprtExplorer(AbstractExplorer):
     ) -> Bool[Array, "cuts"]:
         """Whether the sign of each ratio at the end of the test is as good as sure.
 
-        The rest of the test is taken to be the items of largest information, answered
-        as the estimated ability makes probable; the sum is about normal.
+        The rest of the test is taken to be the items of largest information. Given
+        the ability, what their answers add is about normal; the ability itself is as
+        uncertain as the posterior says, so probabilities are averaged over it.
         """
-        ability = self.score.estimate(now.log_weights)
-        node = jnp.argmin(jnp.abs(self.score.nodes - ability))
-        chances = jnp.exp(self.belief.model.log_likelihood[node])[None]
         steps = self.above - self.below
-        mean = jnp.sum(chances * steps, axis=2)
-        spread = jnp.sum(chances * jnp.square(steps), axis=2) - jnp.square(mean)
+        chances = jnp.exp(self.belief.model.log_likelihood)
+        mean = jnp.einsum("nia,cia->nci", chances, steps)
+        spread = jnp.einsum("nia,cia->nci", chances, jnp.square(steps))
+        spread = spread - jnp.square(mean)
         left = jnp.maximum(self.spec.horizon - now.made, 0.0)
         worth = jnp.where(allowed, self.score.of(now.log_weights), -jnp.inf)
         rank = jnp.argsort(jnp.argsort(-worth)).astype(left.dtype)
         used = ((rank < left) & allowed).astype(mean.dtype)
         drift, noise = mean @ used, jnp.maximum(spread @ used, 1e-9)
-        toward = jnp.sign(ratios) * (ratios + drift) / jnp.sqrt(noise)
-        return (ndtr(toward) >= self.gamma) & (ratios != 0)
+        toward = jnp.sign(ratios)[None] * (ratios[None] + drift) / jnp.sqrt(noise)
+        weights = jax.nn.softmax(now.log_weights)
+        return (weights @ ndtr(toward) >= self.gamma) & (ratios != 0)
 
 
 def make_maximum_information(
