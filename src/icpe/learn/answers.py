@@ -65,6 +65,11 @@ class Answers:
         )
 
     @property
+    def num_symbols(self) -> int | None:
+        """How many distinct outcomes there are, None if they are many."""
+        return None if self.symbols is None else len(self.symbols)
+
+    @property
     def is_noisy(self) -> bool:
         """Whether two answers to the same query on the same task ever differ."""
         if self.tasks_repeat:
