@@ -66,6 +66,23 @@ class Plain(Box):
         return plain_step(self.spec, jnp.zeros(1))
 
 
+class Tiring(Box):
+    """Four tests, each of which tells less right after itself or its neighbor."""
+
+    @property
+    def spec(self):
+        return TaskSpec(4, 4, 1, horizon=16)
+
+    def reset(self, task, *, key):
+        return StepResult(jnp.asarray(-9), jnp.zeros(1), jnp.ones(4, bool), False)
+
+    def step(self, state, query, task, *, key):
+        chance = jnp.where(query == task, 0.9, 0.1)
+        chance = jnp.where(jnp.abs(query - state) <= 1, 0.5, chance)
+        outcome = jr.bernoulli(key, chance).astype(jnp.float32)[None]
+        return StepResult(query, outcome, jnp.ones(4, bool), False)
+
+
 @pytest.mark.parametrize(
     ("family", "expected"), [(Box(), True), (Short(), True), (Plain(), False)]
 )
@@ -78,6 +95,14 @@ def test_tables_know_queries_that_cannot_come_first():
     found = survey(Box())
     assert found.predictions is not None and found.trust == 1.0
     assert found.pilot is not None and found.pilot.at_horizon > 0.95
+
+
+def test_where_earlier_queries_change_the_law_there_is_more_to_be_learned():
+    """Answers after random queries are truer to it, but tables are its mean."""
+    found = survey(Tiring())
+    assert found.predictions is not None and found.trust == 0.75
+    chances = np.asarray(found.predictions.outcomes.cells)  # of 0 and 1
+    assert 0.5 < chances[0, 1, 0] < 0.85  # between tired and not
 
 
 @eqx.filter_jit

@@ -3,6 +3,7 @@
 import dataclasses
 import functools as ft
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,9 @@ _FIXED_LAW = 0.01
 """Below this share of variance between tasks, the hypothesis fixes the law."""
 _CLEARLY = 0.995
 """Of a loss, at which other tables are worth being larger, or less simple."""
+
+_LAW_CHANGES = 0.75
+"""Trust at most in tables of the mean of laws that depend on what was asked before."""
 
 
 class Fitting:
@@ -78,7 +82,9 @@ def best_tables(
 ) -> tuple[Predictions | None, float]:
     """Those of least loss on fresh histories, and their trust; simpler ones first.
 
-    None where all would be too large, or predict nothing.
+    None where all would be too large, or predict nothing. Where other ways than the
+    first are better although they show the same queries, laws depend on what was asked
+    before; then they are not trusted entirely, since there is more to be learned.
 
     Args:
         family: what is predicted.
@@ -93,21 +99,41 @@ def best_tables(
     if not usable:
         return None, 0.0
     histories = random_histories(family, episodes, seed=seed)
-    best = None
-    for way in usable:
-        for num_each in _candidates(family.spec, share):
-            found = way(num_each)
-            loss, trust = share_that_holds(found, histories)
-            if best is None or loss < _CLEARLY * best[0]:
-                best = (loss, trust, found, way, num_each)
-    assert best is not None
-    loss, trust, predictions, way, num_each = best
-    if way.few.edges is not None and share < _FIXED_LAW:
-        found = way(num_each, "ranges")
-        other, other_trust = share_that_holds(found, histories)
-        if other < _CLEARLY * loss:
-            trust, predictions = other_trust, found
+    tried = [
+        _best_of(way, histories, _candidates(family.spec, share)) for way in usable
+    ]
+    best = ft.reduce(_clearly_better, tried)
+    trust, predictions = best.trust, best.predictions
+    if best.way.few.edges is not None and share < _FIXED_LAW:
+        found = best.way(best.num_each, "ranges")
+        loss, ranges_trust = share_that_holds(found, histories)
+        if loss < _CLEARLY * best.loss:
+            trust, predictions = ranges_trust, found
+    if best is not tried[0] and not best.way.few.shows_more(tried[0].way.few):
+        trust = min(trust, _LAW_CHANGES)
     return (predictions if trust else None), trust
+
+
+class _Tried(NamedTuple):
+    loss: float
+    trust: float
+    predictions: Predictions
+    way: Fitting
+    num_each: int
+
+
+def _best_of(way: Fitting, histories, candidates: Sequence[int]) -> _Tried:
+    """Of tables with so many classes for each hypothesis; fewer ones first."""
+    tried = []
+    for num_each in candidates:
+        found = way(num_each)
+        tried.append(_Tried(*share_that_holds(found, histories), found, way, num_each))
+    return ft.reduce(_clearly_better, tried)
+
+
+def _clearly_better(one: _Tried, other: _Tried) -> _Tried:
+    """The other only where that is clear."""
+    return other if other.loss < _CLEARLY * one.loss else one
 
 
 def few_answers(family: AbstractTaskFamily, seed: int) -> tuple[Answers, float]:

@@ -161,7 +161,7 @@ def _survey(
         later = Later.of(family)
         more, _ = few_answers(later, seed)
         ways.append(Fitting(later, more, size.draws, seed))
-        few = more if _shows_more(more, few) else few
+        few = more if more.shows_more(few) else few
     facts = {
         "num_symbols": few.num_symbols,
         "is_noisy": few.is_noisy,
@@ -209,12 +209,6 @@ def _survey(
         operations=operations,
         greedy=greedy,
     )
-
-
-def _shows_more(answers: Answers, than: Answers) -> bool:
-    """Whether there are other queries or outcomes in them."""
-    queries = (answers.allowed.any(axis=0) & ~than.allowed.any(axis=0)).any()
-    return bool(queries) or answers.num_symbols != than.num_symbols
 
 
 def _better_rule(
