@@ -122,16 +122,15 @@ def pytest_configure(config):
 def brief_surveys():
     """Families are surveyed briefly before a training; most tests need no more.
 
-    Yields the settings of a whole survey, by name.
+    Yields the settings of a whole survey, by module and name.
     """
-    from icpe.learn import survey
     from support.brief_surveys import brief_settings
 
     brief = brief_settings()
-    whole = {name: getattr(survey, name) for name in brief}
+    whole = {(module, name): getattr(module, name) for module, name in brief}
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in brief.items():
-            patch.setattr(survey, name, value)
+        for (module, name), value in brief.items():
+            patch.setattr(module, name, value)
         yield whole
 
 
@@ -140,8 +139,9 @@ def whole_surveys(brief_surveys, monkeypatch):
     """Families are surveyed as outside of tests."""
     from icpe.learn import survey
 
-    for name, value in (brief_surveys | {"_RECENT": {}}).items():
-        monkeypatch.setattr(survey, name, value)
+    for (module, name), value in brief_surveys.items():
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(survey, "_RECENT", {})
 
 
 _MOST_MAPS = 20_000

@@ -17,6 +17,7 @@ from icpe.core.host import SimulatorError
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
 from icpe.integrations.gymnasium import from_gymnasium
+from icpe.learn import fitting
 from icpe.learn import survey as survey_module
 from icpe.learn.fit import FitOptions, fit
 from icpe.learn.random_play import RandomQueries
@@ -33,7 +34,8 @@ FACTS: dict[str, Any] = {"num_hypotheses": 4, "num_queries": 4, "horizon": 6}
 @pytest.fixture(autouse=True)
 def brief_surveys(monkeypatch):
     """Few answers, since every call of Python is checked in tests, which takes long."""
-    monkeypatch.setattr(survey_module, "_ON_HOST", 2**9)
+    for module in (survey_module, fitting):
+        monkeypatch.setattr(module, "ON_HOST", 2**9)
     monkeypatch.setattr(survey_module, "_NUM_EPISODES", 512)
 
 

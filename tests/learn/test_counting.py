@@ -4,7 +4,7 @@ import pytest
 
 from icpe.families import BinarySearch
 from icpe.learn import counting
-from icpe.learn.survey import _few_answers
+from icpe.learn.fitting import few_answers
 
 
 class OnHost(BinarySearch):
@@ -29,7 +29,7 @@ def test_simulators_in_python_are_not_called_too_often(monkeypatch, family, answ
         counted.append(chunk * int(rest[-1]) * family.spec.num_queries)
         raise Enough
 
-    few, _ = _few_answers(family, seed=0)
+    few, _ = few_answers(family, seed=0)
     monkeypatch.setattr(counting, "_count", count)
     with pytest.raises(Enough):
         counting.count_by_hypothesis(family, few, 2048, seed=0)

@@ -11,7 +11,6 @@ import pytest
 
 from icpe.artifact import Artifact
 from icpe.core.belief import AbstractBelief
-from icpe.core.expected_gains import OutcomeSamples
 from icpe.core.family import plain_step
 from icpe.core.likelihood import LikelihoodBelief, likelihood_belief
 from icpe.core.request import OperatingPoint
@@ -168,18 +167,12 @@ def test_a_table_that_is_too_large_is_not_made():
 def predictions_for(kind):
     if kind == "likelihood":
         return LINE, given_belief(LINE, 2.0**23)
-    if kind == "sampled":
-        cells = likelihood_belief(LINE)
-        number = jnp.ones((4, 8, 4, 4))
-        samples = OutcomeSamples(jnp.ones(4), number)
-        belief = dataclasses.replace(cells, outcomes=samples)
-        return LINE, ExactPredictions.of(LINE.spec, belief)
     tables = given_tables(SEARCH, SYMBOLS, 2**20)
     assert tables is not None
     return SEARCH, given_posterior(SEARCH, tables, 2.0**23)
 
 
-@pytest.mark.parametrize("kind", ["likelihood", "sampled", "belief-symbols"])
+@pytest.mark.parametrize("kind", ["likelihood", "belief-symbols"])
 def test_files_bring_it_back(kind, tmp_path):
     family, predictions = predictions_for(kind)
     assert predictions is not None

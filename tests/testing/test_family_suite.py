@@ -174,6 +174,16 @@ class NumpyRandomness(Sound):
         return plain_step(self.spec, jnp.full(1, np.random.default_rng().normal()))
 
 
+class RareNumpyRandomness(Sound):
+    """Two compilations mostly draw the same answers."""
+
+    def step(self, state, query, task, *, key):
+        return plain_step(self.spec, jnp.full(1, float(_DRAWS.random() < 0.3)))
+
+
+_DRAWS = np.random.default_rng(0)
+
+
 class PlainTask(Sound):
     def sample_task(self, *, key):
         return 1
@@ -295,6 +305,7 @@ class KnowsOfTheBatch(Sound):
         pytest.param(
             NumpyRandomness(), "when it was compiled again", marks=pytest.mark.slow
         ),
+        pytest.param(RareNumpyRandomness(), "compiled again", marks=pytest.mark.slow),
         (KnowsOfTheBatch(), "behaves differently under vmap"),
         (PlainTask(), "sample_task gave one and the same task, 1, whatever its key"),
         (WordsInATask(), "sample_task returns 'coin' among its values"),

@@ -11,13 +11,9 @@ from jaxtyping import Array, Float
 from icpe.core.arrays import Index
 from icpe.core.belief import AbstractBelief, AbstractPredictiveBelief, Outlook
 from icpe.core.errors import UnsupportedError
-from icpe.core.expected_gains import (
-    AbstractExpectedGains,
-    OutcomeSamples,
-    OutcomeTable,
-    Weights,
-)
+from icpe.core.expected_gains import OutcomeTable, Weights
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.outcome_cells import table_of_cells
 from icpe.core.simulate import FirstAnswers, first_answers
 
 _NUM_TASKS = 256
@@ -27,10 +23,7 @@ _GRID_SIZES = (64, 256)
 _WIDENINGS = (1.5, 2.5, 5.0)
 _SUM_TOLERANCE = 0.01
 _LARGEST_TABLE = 2**24
-_LARGEST_SAMPLE = 2**21
-_MOST_SAMPLES = 64
-_FEWEST_SAMPLES = 4
-_MOST_LIKELIHOODS = 2**26
+_NUM_CELLS = (128, 64, 32)
 
 
 def belief_for(family: AbstractTaskFamily) -> AbstractBelief:
@@ -69,7 +62,7 @@ class LikelihoodBelief(AbstractPredictiveBelief):
     """Bayes' rule for outcomes that depend on hypothesis and query alone."""
 
     family: AbstractTaskFamily
-    outcomes: AbstractExpectedGains
+    outcomes: OutcomeTable
 
     def init(self, first_outcome: Float[Array, "outcome"]) -> Weights:
         return jax.nn.log_softmax(self.family.log_prior())
@@ -86,7 +79,7 @@ class LikelihoodBelief(AbstractPredictiveBelief):
         return state
 
     def information_gains(self, state: Weights) -> Float[Array, "queries"]:
-        """Over all outcomes where they are few or one number, else over a sample."""
+        """Over all outcomes where they are few, else over cells of them."""
         return jnp.maximum(self.outcomes.gains(jnp.exp(state)), 0.0)
 
     def outlook(self, state: Weights) -> Outlook:
@@ -100,17 +93,25 @@ class LikelihoodBelief(AbstractPredictiveBelief):
 
 
 def likelihood_belief(family: AbstractTaskFamily) -> LikelihoodBelief:
-    """The belief of a family with a likelihood; simulates a few tasks.
+    """The belief of a family with a likelihood; simulates some tasks.
 
     Raises:
         UnsupportedError: it would take too much memory to say what queries will tell.
+    """
+    table = resolved_outcomes(family)
+    return LikelihoodBelief(family, _in_cells(family) if table is None else table)
+
+
+def resolved_outcomes(family: AbstractTaskFamily) -> OutcomeTable | None:
+    """A table that tells all that outcomes do, or 0.99 of it on a fine grid.
+
+    None where they are neither few nor one number that a grid resolves.
     """
     answers = first_answers(family, _NUM_TASKS)
     table = _enumerated(family, answers)
     if table is None and family.spec.outcome_size == 1:
         table = _on_a_grid(family, answers)
-    outcomes = _sampled(family) if table is None else table
-    return LikelihoodBelief(family, outcomes)
+    return table
 
 
 def bare_belief(family: AbstractTaskFamily) -> LikelihoodBelief:
@@ -205,28 +206,19 @@ def _sums_to_one(table: Float[Array, "hypotheses queries outcomes"]) -> bool:
     return bool(jnp.all(jnp.abs(sums - 1.0) <= _SUM_TOLERANCE))
 
 
-def _sampled(family: AbstractTaskFamily) -> OutcomeSamples:
-    """Outcomes of one task of each hypothesis; nothing else of a task matters."""
+def _in_cells(family: AbstractTaskFamily) -> OutcomeTable:
+    """Cells of outcomes of any kind, fewer where hypotheses and queries are many.
+
+    Raises:
+        UnsupportedError: there are too many pairs.
+    """
     spec = family.spec
-    size = spec.num_queries * spec.num_hypotheses**2
-    if _FEWEST_SAMPLES * size > _MOST_LIKELIHOODS:
-        raise UnsupportedError(
-            f"Family {type(family).__name__!r} has {spec.num_hypotheses} hypotheses "
-            f"and {spec.num_queries} queries, too many to sample what each query will "
-            "tell where its outcomes are neither few nor one number; train an "
-            "explorer, or give the family exact_belief()."
-        )
-    number = int(np.clip(_LARGEST_SAMPLE // size, _FEWEST_SAMPLES, _MOST_SAMPLES))
-    tasks = max(_NUM_TASKS, 8 * spec.num_hypotheses)
-    answers = first_answers(family, tasks, repeats=number)
-    hypotheses = np.asarray(answers.hypothesis)
-    found, rows = np.unique(hypotheses, return_index=True)
-    one_of_each = np.zeros(spec.num_hypotheses, int)
-    one_of_each[found] = rows
-    seen = np.isin(np.arange(spec.num_hypotheses), found)
-    queries = jnp.arange(spec.num_queries, dtype=jnp.int32)
-    each = jax.vmap(_likelihoods, in_axes=(None, 0, 0))
-    each = jax.vmap(jax.vmap(each, (None, None, 0)), (None, None, 0))
-    logs = eqx.filter_jit(each)(family, queries, answers.outcomes[one_of_each])
-    scaled = jnp.exp(logs - jnp.max(logs, axis=-1, keepdims=True))
-    return OutcomeSamples(jnp.asarray(seen, jnp.float32), scaled)
+    for number in _NUM_CELLS:
+        if spec.num_hypotheses * spec.num_queries * number <= _LARGEST_TABLE:
+            return table_of_cells(family, number)
+    raise UnsupportedError(
+        f"Family {type(family).__name__!r} has {spec.num_hypotheses} hypotheses and "
+        f"{spec.num_queries} queries, too many to tabulate what each query will tell "
+        "where its outcomes are neither few nor one number; train an explorer, or give "
+        "the family exact_belief()."
+    )

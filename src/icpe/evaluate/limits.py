@@ -14,9 +14,8 @@ from icpe.core.errors import (
     OperatingPointError,
     UnsupportedError,
 )
-from icpe.core.expected_gains import OutcomeTable
 from icpe.core.family import AbstractTaskFamily, Limits
-from icpe.core.likelihood import has_likelihood, likelihood_belief
+from icpe.core.likelihood import has_likelihood, resolved_outcomes
 from icpe.core.simulate import reveals_something
 from icpe.explorers.classical.served import has_arms, known_arms
 from icpe.explorers.registry import families_that
@@ -98,11 +97,8 @@ def _fano(family: AbstractTaskFamily, error_prob: float) -> Limits:
         truths = np.asarray(model.hypotheses)
         prior = np.bincount(truths, weights, minlength=spec.num_hypotheses)
     elif has_likelihood(family):
-        try:
-            outcomes = likelihood_belief(family).outcomes
-        except UnsupportedError:  # too large
-            return {}
-        if not isinstance(outcomes, OutcomeTable):
+        outcomes = resolved_outcomes(family)
+        if outcomes is None:
             return {}
         channels = np.asarray(outcomes.probability, float)
         prior = np.exp(np.asarray(family.log_prior(), float))

@@ -65,6 +65,16 @@ class Answers:
         )
 
     @property
+    def num_symbols(self) -> int | None:
+        """How many distinct outcomes there are, None if they are many."""
+        return None if self.symbols is None else len(self.symbols)
+
+    def shows_more(self, than: "Answers") -> bool:
+        """Whether there are other queries or outcomes in them."""
+        queries = self.allowed.any(axis=0) & ~than.allowed.any(axis=0)
+        return bool(queries.any()) or self.num_symbols != than.num_symbols
+
+    @property
     def is_noisy(self) -> bool:
         """Whether two answers to the same query on the same task ever differ."""
         if self.tasks_repeat:

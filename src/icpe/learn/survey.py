@@ -20,21 +20,18 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.core.fingerprint import fingerprint
 from icpe.core.history import History
 from icpe.core.host import explained
-from icpe.core.simulate import first_answers
 from icpe.core.spec import TaskSpec
-from icpe.learn.answers import NUM_RANGES, Answers
+from icpe.learn.answers import Answers
 from icpe.learn.class_share import CLASS_SHARE, Tried, saved_by
-from icpe.learn.counting import count_by_hypothesis
+from icpe.learn.fitting import ON_HOST, Fitting, best_tables, few_answers, fits
 from icpe.learn.given import (
     given_belief,
     given_posterior,
     given_tables,
     operations_of,
 )
+from icpe.learn.later import Later, carries_state
 from icpe.learn.pilot import Pilot, fly_pilot, play_greedy, prices_of_stops
-from icpe.learn.random_play import random_histories, share_that_holds
-from icpe.learn.tables import cluster, fit_classes
-from icpe.learn.tally import NUM_CELLS, Kind, Tally
 from icpe.nets.evidence import AbstractPredictions
 from icpe.nets.exact import ExactPredictions
 from icpe.nets.outcome_tables import kind_and_cells
@@ -43,22 +40,11 @@ from icpe.play.rollout import Transcript
 
 Machine = Literal["cpu", "gpu"]
 
-_FEW_DRAWS = 2**19
-_NUM_REPEATS = 4
-_MOST_TASKS = 8192
-_MOST_CLASSES = 1024
-_CANDIDATES = (4, 16, 64)
-_FIXED_LAW = 0.01
-"""Below this share of variance between tasks, the hypothesis fixes the law."""
-_CLEARLY = 0.995
-"""Of a loss, at which other tables are worth being larger."""
 _NUM_EPISODES = 2048
 _MANY = 4
 """How many times as many episodes of the rule that networks start from are played."""
 _AT_ONCE = 2**25
 """Numbers at one step of all these episodes, beyond which they are fewer."""
-_ON_HOST = 2**13
-"""Answers in all where each is a call of Python; elsewhere they are nearly free."""
 _MOST_RECENT = 4
 _ROUNDING = 1e-6
 """Of numbers in single precision."""
@@ -123,7 +109,7 @@ class Survey(eqx.Module):
 
 def can_be_counted(spec: TaskSpec, found: Survey, machine: str) -> bool:
     """Whether every hypothesis and query fit into tables on this kind of machine."""
-    return _fits(spec, found.num_symbols, SIZES[machine])
+    return fits(spec, found.num_symbols, SIZES[machine].table)
 
 
 def machine_here() -> Machine:
@@ -168,10 +154,16 @@ def _survey(
 ) -> Survey:
     size, family = SIZES[machine], family.with_data()
     if family.on_host:
-        size = dataclasses.replace(size, draws=_ON_HOST)
-    few, share = _few_answers(family, seed)
+        size = dataclasses.replace(size, draws=ON_HOST)
+    few, share = few_answers(family, seed)
+    ways = [Fitting(family, few, size.draws, seed)]
+    if not family.on_host and carries_state(family):
+        later = Later.of(family)
+        more, _ = few_answers(later, seed)
+        ways.append(Fitting(later, more, size.draws, seed))
+        few = more if more.shows_more(few) else few
     facts = {
-        "num_symbols": None if few.symbols is None else len(few.symbols),
+        "num_symbols": few.num_symbols,
         "is_noisy": few.is_noisy,
         "share_between_tasks": share,
         **_location(few),
@@ -184,7 +176,14 @@ def _survey(
         given = given_belief(family, size.belief, size.slow_belief)
     predictions, trust = None, 0.0
     if given is None or counts:
-        predictions, trust = _best_tables(family, few, share, size, seed)
+        predictions, trust = best_tables(
+            family,
+            ways,
+            share,
+            largest=size.table,
+            episodes=_num_episodes(family),
+            seed=seed + 1,
+        )
     if given is None and predictions is not None:
         given = given_posterior(family, predictions, size.belief)
     pilot, greedy, spec = None, None, family.spec
@@ -236,55 +235,6 @@ def _some(played: Transcript, number: int) -> Transcript:
     return jax.tree.map(lambda leaf: leaf[:number], played)
 
 
-def _best_tables(
-    family: AbstractTaskFamily, few: Answers, share: float, size: Size, seed: int
-) -> tuple[Predictions | None, float]:
-    """Those of least loss on fresh histories, and their trust; simpler ones first.
-
-    None where all would be too large, or predict nothing.
-    """
-    spec = family.spec
-    pairs = spec.num_queries * spec.num_hypotheses
-    if not _fits(spec, None if few.symbols is None else len(few.symbols), size):
-        return None, 0.0
-    if few.edges is not None and pairs * spec.outcome_size * NUM_RANGES > size.table:
-        few = dataclasses.replace(few, edges=None)
-    histories = random_histories(family, _num_episodes(family), seed=seed + 1)
-    fit = _Fitting(family, few, size.draws, seed)
-    best, num_best = None, 1
-    for num_each in _candidates(family.spec, share):
-        found = fit(num_each)
-        loss, trust = share_that_holds(found, histories)
-        if best is None or loss < _CLEARLY * best[0]:
-            best, num_best = (loss, trust, found), num_each
-    assert best is not None
-    if few.edges is not None and share < _FIXED_LAW:
-        found = fit(num_best, "ranges")
-        loss, trust = share_that_holds(found, histories)
-        if loss < _CLEARLY * best[0]:
-            best = (loss, trust, found)
-    _, trust, predictions = best
-    return (predictions if trust else None), trust
-
-
-def _fits(spec: TaskSpec, num_symbols: int | None, size: Size) -> bool:
-    """Whether a table of every hypothesis and query is not too large."""
-    cells = NUM_CELLS if num_symbols is None else num_symbols
-    return spec.num_queries * spec.num_hypotheses * cells <= size.table
-
-
-def _few_answers(family: AbstractTaskFamily, seed: int) -> tuple[Answers, float]:
-    """Some answers, and how much of their variance is between tasks.
-
-    On the host a task repeats itself, so that noise shows between tasks alone.
-    """
-    if family.on_host:
-        few = _answers(family, _ON_HOST // 4, 1, None, seed)
-        return dataclasses.replace(few, tasks_repeat=True), 0.0
-    few = _answers(family, _FEW_DRAWS, _NUM_REPEATS, None, seed)
-    return few, few.share_between_tasks()
-
-
 def _location(few: Answers) -> dict[str, tuple[float, ...]]:
     """Where the numbers of outcomes lie: mean and spread, over all and in a task.
 
@@ -321,53 +271,3 @@ def _num_greedy(family: AbstractTaskFamily, given: AbstractPredictions) -> int:
 
 def _num_episodes(family: AbstractTaskFamily) -> int:
     return _NUM_EPISODES // 8 if family.on_host else _NUM_EPISODES
-
-
-def _answers(
-    family: AbstractTaskFamily,
-    draws: int,
-    repeats: int,
-    like: Answers | None,
-    seed: int,
-) -> Answers:
-    """So many answers in all, with at least a task for each hypothesis or so."""
-    spec = family.spec
-    tasks = draws // (repeats * spec.num_queries * spec.outcome_size)
-    tasks = int(np.clip(tasks, 64, _MOST_TASKS))
-    found = first_answers(family, tasks, repeats=repeats, seed=seed)
-    return Answers.of(spec, found, like)
-
-
-def _candidates(spec, share: float) -> tuple[int, ...]:
-    """Numbers of classes for each hypothesis that are worth a try."""
-    if share < _FIXED_LAW:
-        return (1,)
-    most = min(_MOST_CLASSES // spec.num_hypotheses, _MOST_TASKS // 16)
-    return (1, *(number for number in _CANDIDATES if number <= most))
-
-
-class _Fitting:
-    """Tables with different numbers of classes, from answers that are drawn once."""
-
-    def __init__(self, family: AbstractTaskFamily, few: Answers, draws: int, seed: int):
-        self._family, self._few, self._draws, self._seed = family, few, draws, seed
-
-    def __call__(self, num_each: int, kind: Kind = "moments") -> Predictions:
-        """With so many classes for each hypothesis."""
-        if num_each == 1 and not np.any(self._few.first):
-            return self._tally.predictions(self._few, kind)
-        classes = cluster(self._answers, num_each, self._seed)
-        return fit_classes(self._answers, classes, num_each, kind)
-
-    @ft.cached_property
-    def _tally(self) -> Tally:
-        seed = self._seed + 10
-        return count_by_hypothesis(self._family, self._few, self._draws, seed)
-
-    @ft.cached_property
-    def _answers(self) -> Answers:
-        spec = self._few.spec
-        per_task = spec.num_queries * spec.outcome_size
-        repeats = int(np.clip(self._draws // (_MOST_TASKS * per_task), 1, 64))
-        seed = self._seed + 10
-        return _answers(self._family, self._draws, repeats, self._few, seed)

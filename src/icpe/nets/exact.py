@@ -11,12 +11,7 @@ from jaxtyping import Array, Float, Int
 from icpe.core.arrays import Index, PyTree
 from icpe.core.belief import AbstractBelief, AbstractPredictiveBelief, Outlook
 from icpe.core.errors import UnsupportedError
-from icpe.core.expected_gains import (
-    OutcomeSamples,
-    OutcomeTable,
-    empty_samples,
-    empty_table,
-)
+from icpe.core.expected_gains import empty_table
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.likelihood import LikelihoodBelief, bare_belief, has_likelihood
 from icpe.core.spec import TaskSpec
@@ -24,9 +19,9 @@ from icpe.nets.evidence import AbstractPredictions, PredictionShape, Told, share
 from icpe.nets.looking_ahead import TabledBelief
 from icpe.nets.predictions import Predictions
 
-OWN, BY_CELLS, BY_SAMPLES, BY_TABLES = "belief", "likelihood", "sampled", "belief-"
-"""Kinds: the family's own, one by its likelihood that looks ahead by cells or samples,
-or any that looks ahead by counted tables, whose kind follows."""
+OWN, BY_LIKELIHOOD, BY_TABLES = "belief", "likelihood", "belief-"
+"""Kinds: the family's own, one by its likelihood, or any that looks ahead by counted
+tables, whose kind follows."""
 _LEAST_LOG = -60.0
 """Of the impossible, which must not be minus infinity to be computed with."""
 _ROUNDING = 1e-6
@@ -96,17 +91,13 @@ class ExactPredictions(AbstractPredictions):
             tables = self.belief.tables.shape(trust)
             return dataclasses.replace(tables, kind=BY_TABLES + tables.kind)
         if isinstance(self.belief, LikelihoodBelief):
-            match self.belief.outcomes:
-                case OutcomeTable(probability=array):
-                    kind, size = BY_CELLS, array.shape[2]
-                case OutcomeSamples(likelihood=array):
-                    kind, size = BY_SAMPLES, array.shape[1]
+            kind, size = BY_LIKELIHOOD, self.belief.outcomes.probability.shape[2]
         return PredictionShape(kind, 1, size, "", 0, trust)
 
 
 def is_exact(kind: str) -> bool:
     """Whether predictions of a kind are those of an exact belief."""
-    return kind in (OWN, BY_CELLS, BY_SAMPLES) or kind.startswith(BY_TABLES)
+    return kind in (OWN, BY_LIKELIHOOD) or kind.startswith(BY_TABLES)
 
 
 def posterior_of(family: AbstractTaskFamily) -> AbstractBelief | None:
@@ -128,15 +119,13 @@ def shell(family: AbstractTaskFamily, shape: PredictionShape) -> ExactPrediction
     """
     family, spec = family.with_data(), family.spec
     sizes = (spec.num_hypotheses, spec.num_queries, shape.num_cells)
-    by_likelihood = shape.kind in (BY_CELLS, BY_SAMPLES)
+    by_likelihood = shape.kind == BY_LIKELIHOOD
     known = None if by_likelihood else posterior_of(family)
 
     def build() -> ExactPredictions:
         belief = known
-        if shape.kind == BY_CELLS:
+        if by_likelihood:
             belief = LikelihoodBelief(family, empty_table(*sizes))
-        elif shape.kind == BY_SAMPLES:
-            belief = LikelihoodBelief(family, empty_samples(*sizes))
         elif belief is not None and shape.kind.startswith(BY_TABLES):
             kind = shape.kind.removeprefix(BY_TABLES)
             tables = Predictions.empty(spec, dataclasses.replace(shape, kind=kind))
