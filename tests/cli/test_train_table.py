@@ -63,6 +63,25 @@ def test_a_person_is_asked_for_features_by_name(made, monkeypatch, capsys):
     assert "mind the units" in text
 
 
+def test_an_answer_far_from_all_rows_is_pointed_out_at_once(made, monkeypatch, capsys):
+    lines = iter(["-5", "yes", "2", "", ""])
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(lines))
+    assert main(["play", str(made[0]), "--human"]) == 0
+    text = capsys.readouterr().out
+    assert "Mind that fever was -5, where the rows of the table have 3" in text
+    assert "The certificate does not cover this: fever was -5" in text
+
+
+def test_a_certificate_does_not_cover_an_answer_far_from_all_rows(made):
+    path, record = made
+    asked = record["certificate"]["error_prob"]
+    for value, certified in ((1e9, False), (38.0, True)):
+        session = Session(Artifact.load(path), error_prob=asked)
+        session.ask()
+        session.tell("fever", value)
+        assert (session.certificate_lost is None) is certified
+
+
 def test_a_person_who_knows_nothing_is_told_that_the_certificate_is_lost(
     made, monkeypatch, capsys
 ):

@@ -24,6 +24,8 @@ class Feature:
         edges: what divides its cells.
         values: a typical value of each cell from 1 on.
         unit: of its numbers, or empty.
+        marks: how its numbers are written; see `icpe.core.number_text.marks_of`.
+        range: the smallest and largest of them; empty for words.
     """
 
     name: str
@@ -31,6 +33,8 @@ class Feature:
     edges: Float[np.ndarray, "edges"]
     values: Float[np.ndarray, "values"]
     unit: str = ""
+    marks: str = ""
+    range: tuple[float, ...] = ()
 
     @property
     def num_cells(self) -> int:
@@ -64,12 +68,14 @@ def make_feature(column: Column) -> Feature:
     """The cells of a column: quantiles of numbers, or the most common words."""
     if column.numbers is None:
         return _of_words(column)
-    numbers, unit = column.numbers.astype(np.float32), column.unit
+    numbers = column.numbers.astype(np.float32)
+    written = column.unit, column.marks
     known = numbers[~np.isnan(numbers)]
     distinct = np.unique(known)
     if len(distinct) <= MOST_CELLS:
         edges = (distinct[1:] + distinct[:-1]) / 2
-        return Feature(column.name, (), edges.astype(np.float32), distinct, unit)
+        edges = edges.astype(np.float32)
+        return Feature(column.name, (), edges, distinct, *written)
     shares = np.arange(1, MOST_CELLS) / MOST_CELLS
     edges = np.unique(np.quantile(known, shares).astype(np.float32))
     edges = edges[edges < distinct[-1]]
@@ -78,7 +84,14 @@ def make_feature(column: Column) -> Feature:
     edges = edges[np.unique(cells)[1:] - 1]
     cells = (known[:, None] > edges).sum(axis=1)
     values = [np.median(known[cells == cell]) for cell in range(len(edges) + 1)]
-    return Feature(column.name, (), edges, np.array(values, np.float32), unit)
+    return Feature(column.name, (), edges, np.array(values, np.float32), *written)
+
+
+def range_of(column: Column) -> tuple[float, ...]:
+    """The smallest and the largest number of a column; nothing for words."""
+    if column.numbers is None or np.isnan(column.numbers).all():
+        return ()
+    return float(np.nanmin(column.numbers)), float(np.nanmax(column.numbers))
 
 
 def _of_words(column: Column) -> Feature:

@@ -22,6 +22,7 @@ from icpe.integrations.tables.encoding import (
     make_feature,
     padded_edges,
     padded_values,
+    range_of,
 )
 from icpe.integrations.tables.giveaways import warn_of_giveaways
 from icpe.integrations.tables.kernels import (
@@ -134,7 +135,9 @@ def fit_table(
             "There is no column with two different values, so no question can tell "
             "classes apart; add a feature."
         )
-    features = tuple(made[i] for i in kept)
+    features = tuple(
+        dataclasses.replace(made[i], range=range_of(columns[i])) for i in kept
+    )
     asked = _without_constant(asked, kept)
     cells = _encode(features, [seen[i] for i in kept])
     own = labels[split.fit]
@@ -196,6 +199,8 @@ class _Maker:
             "query_names": tuple(it.name for it in asked),
             "levels": tuple(it.levels for it in features),
             "units": units if any(units) else (),
+            "marks": tuple(it.marks for it in features),
+            "ranges": tuple(it.range for it in features),
             "costs": () if set(costs) == {1.0} else costs,
             "horizon": horizon,
             "cells": self._padded(self._own),

@@ -27,12 +27,16 @@ _LARGEST = -MISSING
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """One feature of all rows: numbers, NaN where not known, or words, then None."""
+    """One feature of all rows: numbers, NaN where not known, or words, then None.
+
+    `marks` says how its numbers are written; see `icpe.core.number_text.marks_of`.
+    """
 
     name: str
     numbers: Float[np.ndarray, "rows"] | None
     words: tuple[str | None, ...] = ()
     unit: str = ""
+    marks: str = ""
 
     def __len__(self) -> int:
         return len(self.words) if self.numbers is None else len(self.numbers)
@@ -40,7 +44,7 @@ class Column:
     def rows(self, chosen: np.ndarray) -> "Column":
         """The same column, of some rows alone."""
         if self.numbers is not None:
-            return Column(self.name, self.numbers[chosen], unit=self.unit)
+            return dataclasses.replace(self, numbers=self.numbers[chosen])
         return Column(self.name, None, tuple(self.words[i] for i in chosen))
 
 
@@ -156,7 +160,8 @@ def _text_column(
         warnings.warn(found.remark, stacklevel=3)
     if found.values is None:
         return Column(name, None, tuple(_one_spelling(name, words)))
-    return dataclasses.replace(_numbers(name, found.values), unit=found.unit)
+    column = _numbers(name, found.values)
+    return dataclasses.replace(column, unit=found.unit, marks=found.marks)
 
 
 def _one_spelling(name: str, words: Sequence[str | None]) -> list[str | None]:
@@ -242,4 +247,6 @@ def _numbers(name: str, values: np.ndarray) -> Column:
             f"Column {name!r} contains infinity or a value too large; give numbers "
             f"below {_LARGEST:g}, and leave out what is not known (NaN)."
         )
-    return Column(name, values)
+    known = values[~np.isnan(values)]
+    # Python writes a point before decimals, and nothing between thousands.
+    return Column(name, values, marks="." if np.any(known != np.floor(known)) else "")
