@@ -207,13 +207,13 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
                     f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} "
                     "feature(s) while a minimum of 1 is required."
                 )
-            return columns_of(X)
+            return columns_of(X, strings=reset)
         X = validate_data(
             self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
         )
         if np.iscomplexobj(X):
             raise InvalidParameterError("Complex data not supported by X.")
-        return columns_of(X)
+        return columns_of(X, strings=reset)
 
     def _seed(self) -> int:
         state = self.random_state

@@ -39,6 +39,7 @@ def artifact(tmp_path_factory):
 def test_a_typed_answer_is_the_number_that_it_is_in_the_table(artifact, tmp_path):
     artifact.save(tmp_path / "cases.safetensors")
     answers = Artifact.load(tmp_path / "cases.safetensors").family.answers()
+    assert isinstance(answers, TableAnswers)
     assert answers.read(0, "14.000") == (14000.0,)
     assert answers.read(0, "<14.000")[0] == pytest.approx(14000, rel=1e-5)
     assert answers.read(1, "1,234") == (1.234,)

@@ -131,13 +131,14 @@ class Cells:
             return MISSING
         if levels:
             return 1.0 + self._level(feature, value)
-        number, why, bare = math.inf, "", value
-        if isinstance(value, str):
-            bare = without_unit(value, self.unit(feature))
+        number, why = math.inf, ""
+        marks = self.marks[feature] if self.marks else ""
         try:
-            marks = self.marks[feature] if self.marks else ""
-            is_text = isinstance(bare, str)
-            number = _measured(bare, marks) if is_text else float(bare)
+            number = (
+                typed_measurement(value, self.unit(feature), marks)
+                if isinstance(value, str)
+                else float(value)
+            )
         except TypeError:
             pass
         except ValueError as error:
@@ -169,8 +170,13 @@ class Cells:
         )
 
 
-def _measured(text: str, marks: str) -> float:
-    """A number as it was typed, or one next to a limit such as <0.5."""
+def typed_measurement(text: str, unit: str, marks: str) -> float:
+    """A number with or without its unit, or one next to a limit such as <0.5.
+
+    Raises:
+        ValueError: it is none, or may be two; see `as_in_column`.
+    """
+    text = without_unit(text, unit)
     limit = split_limit(text)
     if limit is None:
         return as_in_column(text, marks)

@@ -7,6 +7,8 @@ from jaxtyping import Float, Int
 
 from icpe.families.table.columns import MISSING, OTHER, as_word
 from icpe.integrations.tables.reading import Column
+from icpe.integrations.tables.strings import read_like
+from icpe.portable.reading import position
 
 MOST_CELLS = 10
 """Cells of numbers; more of them tell little that rows so few can show."""
@@ -51,7 +53,8 @@ class Feature:
         if not self.levels:
             numbers = column.numbers
             if numbers is None:
-                numbers = np.array([_as_number(word) for word in column.words])
+                texts = column.texts or column.words
+                numbers = read_like(self.name, texts, self.unit, self.marks)
             numbers = numbers.astype(np.float32)
             cells = 1 + (numbers[:, None] > self.edges).sum(axis=1)
             return np.where(np.isnan(numbers), 0, cells)
@@ -60,7 +63,10 @@ class Feature:
             words = [None if np.isnan(it) else as_word(it) for it in column.numbers]
         place = {level: 1 + i for i, level in enumerate(self.levels)}
         rest = place.get(OTHER, 0)
-        cells = [0 if it is None else place.get(it, rest) for it in words]
+        for word in {it for it in words if it is not None} - place.keys():
+            known = position(word, self.levels)  # in other capitals, perhaps
+            place[word] = rest if known < 0 else 1 + known
+        cells = [0 if it is None else place[it] for it in words]
         return np.array(cells, np.int64)
 
 
@@ -123,10 +129,3 @@ def padded_values(features: list[Feature]) -> Float[np.ndarray, "features cells"
         for it in features
     ]
     return np.stack(rows)
-
-
-def _as_number(word: str | None) -> float:
-    try:
-        return np.nan if word is None else float(word)
-    except ValueError:
-        return np.nan
