@@ -157,6 +157,7 @@ def test_names_with_brackets_are_printed_as_they_are(made, capsys):
     _tell(args, Path("my [old] file.safetensors"), Artifact.load(made[0]), None, None)
     text = " ".join(capsys.readouterr().out.split())
     assert "my [old] file.safetensors: 4 questions" in text
+    assert "It asks for fever, cough, marker, shoe size." in text
     assert "Each of the rows put aside is about a different patient [id]." in text
     assert "icpe play 'my [old] file.safetensors' --human" in text
 
@@ -189,7 +190,9 @@ def test_one_question_that_decides_nearly_all_cases_is_pointed_out(made):
 
 def test_the_card_has_the_rows_of_each_class(made, capsys):
     assert main(["show", str(made[0])]) == 0
-    assert "rows of each class: ill " in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "rows of each class: ill " in text
+    assert "it asks for fever, cough, marker, shoe size" in text
 
 
 def test_what_is_odd_in_a_table_is_said_and_the_command_asks_what_is_certified(

@@ -218,6 +218,7 @@ def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
     from rich.markup import escape
 
     from icpe.cli.terminal import output, print_json
+    from icpe.portable.reading import listed
 
     family, made = artifact.family, artifact.training
     if args.json:
@@ -242,6 +243,7 @@ def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
         f"{len(family.classes)} classes, like {made['rows']} rows; "
         f"{made['held_out_rows']} rows were put aside."
     )
+    say(f"It asks for {listed(family.query_names)}.", markup=False)
     if args.subject is not None:
         each = f"Each of the rows put aside is about a different {args.subject}."
         say(each, markup=False)
