@@ -1,9 +1,11 @@
 """From a table on the command line to a questionnaire with a certificate."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from icpe.artifact import Artifact
@@ -47,7 +49,8 @@ def test_a_table_becomes_a_certified_file(made):
     assert record["certificate"]["test"] == "held-out"
     assert record["certificate"]["episodes"] == 30
     chosen = record["certificate"]["error_prob"]
-    assert f"{chosen:g} is the smallest that 30 held-out rows" in record["choice"]
+    choice = f"{chosen:g} is the smallest error probability that 30 held-out rows"
+    assert choice in record["choice"]
     assert "--error-prob P" in record["choice"]
 
 
@@ -160,6 +163,26 @@ def test_names_with_brackets_are_printed_as_they_are(made, capsys):
     assert "It asks for fever, cough, marker, shoe size." in text
     assert "Each of the rows put aside is about a different patient [id]." in text
     assert "icpe play 'my [old] file.safetensors' --human" in text
+
+
+def test_every_row_is_accounted_for_where_several_are_about_one(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    table, classes = patients(100)
+    table = table.assign(patient=[f"p{i}" for i in range(100)], diagnosis=classes)
+    again = table.iloc[:60].assign(marker=table["marker"][:60] + 0.3)
+    pd.concat([table, again]).to_csv("data.csv", index=False)
+    asked = "--target diagnosis --subject patient --max-queries 2"
+    assert main(f"train-table data.csv {asked}".split()) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    said = re.search(
+        r"Of the 160 rows, cases are compared with (\d+), (\d+) were put aside, (\d+) "
+        r"more, each about a different patient, tell where to stop, and (\d+) are not "
+        r"used",
+        text,
+    )
+    assert said and sum(map(int, said.groups())) == 160 and said[2] == "20"
 
 
 def test_a_promise_that_guessing_keeps_is_called_weak(made):

@@ -63,6 +63,8 @@ class FittedTable:
         plays: every judged row asked about with itself left out.
         labels: the classes of the judged rows.
         rows_by_class: how many rows of each class there are, held-out ones included.
+        rows_compared: how many rows cases are compared with, or one that stands for
+            several.
     """
 
     family: CaseTable
@@ -72,6 +74,7 @@ class FittedTable:
     plays: Plays
     labels: Int[np.ndarray, "judged"]
     rows_by_class: tuple[int, ...]
+    rows_compared: int
 
     def cells(self, columns: Sequence[Column]) -> Int[np.ndarray, "rows features"]:
         """New rows as cells."""
@@ -162,7 +165,14 @@ def fit_table(
     plays = play(family, cells[rows.judged], rows.own, progress=progress)
     counts = tuple(map(int, np.bincount(labels, minlength=len(classes))))
     return FittedTable(
-        family, features, tuple(kept), smoothing, plays, own[rows.judged], counts
+        family,
+        features,
+        tuple(kept),
+        smoothing,
+        plays,
+        own[rows.judged],
+        counts,
+        int(rows.weight.sum()),
     )
 
 
@@ -331,8 +341,8 @@ def _without_copies(
 def _warn_of_subjects(names: Sequence[str]) -> None:
     for name in names:
         warnings.warn(
-            f"Column {name!r} seems to say what a row is about: rows with the same "
-            "value are of one class. If so, name it as the subject (--subject, or "
+            f"Column {name!r} seems to identify the subject of a row: rows with the "
+            "same value are of one class. If so, name it as the subject (--subject, or "
             "subjects= in Python), so that no row about a subject is held out while "
             "another is learned from; if it is a finding, leave it as it is.",
             stacklevel=4,
