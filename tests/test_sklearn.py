@@ -182,6 +182,25 @@ def test_tables_that_teach_nothing_are_refused(table, classes, sentence):
             ActiveClassifier().fit(table, classes)
 
 
+@pytest.mark.filterwarnings("ignore:Column 'fever' alone")
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_rows_without_a_class_are_left_out_with_a_warning(missing):
+    y = pd.Series(CLASSES, dtype=object)
+    y[[3, 7]] = missing
+    patient = np.arange(len(y))
+    with pytest.warns(UserWarning, match="2 of 120 rows have no class and are left"):
+        found = ActiveClassifier(budget=1).fit(TABLE, y, subjects=patient)
+    assert list(found.classes_) == ["ill", "well"]
+    assert sum(found.to_artifact().training["rows_by_class"].values()) == 118
+    with pytest.warns(UserWarning, match="1 of 120 rows has no class"):
+        numbers = np.where(CLASSES == "ill", 1.0, 0.0)
+        numbers[0] = np.nan
+        found = ActiveClassifier(budget=1).fit(TABLE, numbers)
+    assert list(found.classes_) == [0, 1]
+    with pytest.raises(InvalidParameterError, match="y has no class for any row"):
+        ActiveClassifier().fit(TABLE, np.full(120, np.nan))
+
+
 def test_it_is_cloned_with_its_parameters():
     made = ActiveClassifier(error_prob=0.1, costs={"a": 2.0}, groups=[["a", "b"]])
     again = clone(made)

@@ -19,6 +19,7 @@ from icpe.core.errors import (
 )
 from icpe.core.request import Request
 from icpe.deploy.session import Session
+from icpe.families.table.columns import is_missing
 from icpe.integrations.tables.asked import Costs, Groups
 from icpe.integrations.tables.fit import FittedTable, fit_table
 from icpe.integrations.tables.left_out import Plays, play
@@ -108,7 +109,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
 
         Args:
             X: an array or a data frame with numbers, words and missing values.
-            y: the class of each row.
+            y: the class of each row; rows without one are left out, with a warning.
             subjects: what each row is about, such as a patient, where several rows may
                 be about one; such rows are held out together, and count as one.
 
@@ -125,6 +126,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             )
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
+        columns, y, subjects = _with_a_class(columns, y, subjects)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         self._fitted: FittedTable = fit_table(
@@ -207,13 +209,13 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
                     f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} "
                     "feature(s) while a minimum of 1 is required."
                 )
-            return columns_of(X)
+            return columns_of(X, strings=reset)
         X = validate_data(
             self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
         )
         if np.iscomplexobj(X):
             raise InvalidParameterError("Complex data not supported by X.")
-        return columns_of(X)
+        return columns_of(X, strings=reset)
 
     def _seed(self) -> int:
         state = self.random_state
@@ -277,3 +279,27 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         costs = np.asarray(spec.costs or (1.0,) * spec.num_queries)
         made = np.arange(plays.queries.shape[1])[None] < stops[:, None]
         return stops, np.sum(costs[plays.queries] * made, axis=1)
+
+
+def _with_a_class(
+    columns: list[Column], y: np.ndarray, subjects: Any
+) -> tuple[list[Column], np.ndarray, Any]:
+    """The rows that have a class; a word is always one."""
+    gone = [not isinstance(label, str) and is_missing(label) for label in y]
+    if not any(gone):
+        return columns, y, subjects
+    if all(gone):
+        raise InvalidParameterError("y has no class for any row; give some.")
+    verb = "has no class and is" if sum(gone) == 1 else "have no class and are"
+    warnings.warn(
+        f"{sum(gone)} of {len(y)} rows {verb} left out: y is missing there.",
+        stacklevel=3,
+    )
+    kept = np.flatnonzero(~np.array(gone))
+    if subjects is not None and len(subjects) == len(y):
+        subjects = np.asarray(subjects, object)[kept]
+    return (
+        [column.rows(kept) for column in columns],
+        np.array(y[kept].tolist()),
+        subjects,
+    )

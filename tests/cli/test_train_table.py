@@ -1,9 +1,11 @@
 """From a table on the command line to a questionnaire with a certificate."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from icpe.artifact import Artifact
@@ -47,7 +49,8 @@ def test_a_table_becomes_a_certified_file(made):
     assert record["certificate"]["test"] == "held-out"
     assert record["certificate"]["episodes"] == 30
     chosen = record["certificate"]["error_prob"]
-    assert f"{chosen:g} is the smallest that 30 held-out rows" in record["choice"]
+    choice = f"{chosen:g} is the smallest error probability that 30 held-out rows"
+    assert choice in record["choice"]
     assert "--error-prob P" in record["choice"]
 
 
@@ -61,6 +64,25 @@ def test_a_person_is_asked_for_features_by_name(made, monkeypatch, capsys):
     assert "certified with confidence 0.95" in " ".join(text.split())
     assert "The answer: ill." in text
     assert "mind the units" in text
+
+
+def test_an_answer_far_from_all_rows_is_pointed_out_at_once(made, monkeypatch, capsys):
+    lines = iter(["-5", "yes", "2", "", ""])
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(lines))
+    assert main(["play", str(made[0]), "--human"]) == 0
+    text = capsys.readouterr().out
+    assert "Mind that fever was -5, where the rows of the table have 3" in text
+    assert "The certificate does not cover this: fever was -5" in text
+
+
+def test_a_certificate_does_not_cover_an_answer_far_from_all_rows(made):
+    path, record = made
+    asked = record["certificate"]["error_prob"]
+    for value, certified in ((1e9, False), (38.0, True)):
+        session = Session(Artifact.load(path), error_prob=asked)
+        session.ask()
+        session.tell("fever", value)
+        assert (session.certificate_lost is None) is certified
 
 
 def test_a_person_who_knows_nothing_is_told_that_the_certificate_is_lost(
@@ -138,8 +160,29 @@ def test_names_with_brackets_are_printed_as_they_are(made, capsys):
     _tell(args, Path("my [old] file.safetensors"), Artifact.load(made[0]), None, None)
     text = " ".join(capsys.readouterr().out.split())
     assert "my [old] file.safetensors: 4 questions" in text
+    assert "It asks for fever, cough, marker, shoe size." in text
     assert "Each of the rows put aside is about a different patient [id]." in text
     assert "icpe play 'my [old] file.safetensors' --human" in text
+
+
+def test_every_row_is_accounted_for_where_several_are_about_one(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    table, classes = patients(100)
+    table = table.assign(patient=[f"p{i}" for i in range(100)], diagnosis=classes)
+    again = table.iloc[:60].assign(marker=table["marker"][:60] + 0.3)
+    pd.concat([table, again]).to_csv("data.csv", index=False)
+    asked = "--target diagnosis --subject patient --max-queries 2"
+    assert main(f"train-table data.csv {asked}".split()) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    said = re.search(
+        r"Of the 160 rows, cases are compared with (\d+), (\d+) were put aside, (\d+) "
+        r"more, each about a different patient, tell where to stop, and (\d+) are not "
+        r"used",
+        text,
+    )
+    assert said and sum(map(int, said.groups())) == 160 and said[2] == "20"
 
 
 def test_a_promise_that_guessing_keeps_is_called_weak(made):
@@ -170,7 +213,9 @@ def test_one_question_that_decides_nearly_all_cases_is_pointed_out(made):
 
 def test_the_card_has_the_rows_of_each_class(made, capsys):
     assert main(["show", str(made[0])]) == 0
-    assert "rows of each class: ill " in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "rows of each class: ill " in text
+    assert "it asks for fever, cough, marker, shoe size" in text
 
 
 def test_what_is_odd_in_a_table_is_said_and_the_command_asks_what_is_certified(

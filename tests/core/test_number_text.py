@@ -2,7 +2,8 @@
 
 import pytest
 
-from icpe.core.number_text import EITHER, all_numbers, as_number
+from icpe.core.number_text import EITHER, all_numbers
+from icpe.portable.decimals import as_number
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,9 @@ def test_what_is_certified_by_default_is_the_smallest_that_will_probably_pass(
     smaller = CANDIDATES[place - 1]
     if smaller > best_error_prob(rows, 0.045):
         assert chance(smaller) < LIKELY + 0.005
-    assert f"{choice.error_prob:g} is the smallest that {rows} held-out" in (
-        choice.sentence
+    assert (
+        f"{choice.error_prob:g} is the smallest error probability that {rows} held-out"
+        in (choice.sentence)
     )
     assert f"accuracy of {right / trials:.3f}" in choice.sentence
 

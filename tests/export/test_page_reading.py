@@ -1,5 +1,6 @@
 """Pages read what people type as Python does."""
 
+import dataclasses
 import json
 import shutil
 import subprocess
@@ -26,19 +27,23 @@ TYPED = [
         "5 kg",
     ),
     *("5KG", "<0.5", "> 5 kg", "≥5", "4+", "", "   ", "NA", "?", "-", "none", "#N/A"),
+    *("1.234", "-1.234", "1,234,567", "1.234.567", "(12)", "<1.234", "0.123", "1.2340"),
     *("kg", "0x10", "1,234", "warm", "5 g", "inf", "1__0", "< x"),
 ]
 
 
-@pytest.fixture(scope="module")
-def page_reads():
+MARKS = ["", ".", ",", ".,", ",."]
+
+
+@pytest.fixture(scope="module", params=MARKS, ids=repr)
+def page_reads(request):
     """What the page makes of texts: a number each, or its complaint."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("there is no node")
     folder = Path(export.__file__).parent / "page"
     cells = {"features": ["mass"], "levels": [[]], "groups": [[0]], "size": 1}
-    given = json.dumps([{**cells, "units": ["kg"]}, TYPED])
+    given = json.dumps([{**cells, "units": ["kg"], "marks": [request.param]}, TYPED])
     script = f"""
         {(folder / "reading.js").read_text(encoding="utf-8")}
         const [cells, typed] = {given};
@@ -50,14 +55,30 @@ def page_reads():
     done = subprocess.run(
         [node, "-"], input=script, capture_output=True, text=True, check=True
     )
-    return dict(zip(TYPED, json.loads(done.stdout), strict=True))
+    return request.param, dict(zip(TYPED, json.loads(done.stdout), strict=True))
 
 
 @pytest.mark.parametrize("text", TYPED)
 def test_a_number_is_read_alike(page_reads, text):
-    answers = TableAnswers(["mass"], [()], [(0,)], 1, units=["kg"])
+    marks, page_read = page_reads
+    answers = TableAnswers(["mass"], [()], [(0,)], 1, units=["kg"], marks=[marks])
     try:
         expected = answers.read(0, text)[0]
     except InvalidOutcomeError as error:
         expected = str(error)
-    assert page_reads[text] == expected
+    assert page_read[text] == expected
+
+
+@pytest.mark.parametrize("value", [2, 100, -1, -5, 300, 359, 1e9, -1e30])
+def test_an_answer_far_from_all_rows_is_strange_alike(value):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node")
+    folder = Path(export.__file__).parent / "page"
+    answers = TableAnswers(["mass"], [()], [(0,)], 1, ranges=[(2, 180)])
+    text = (folder / "reading.js").read_text(encoding="utf-8")
+    text += (folder / "guard.js").read_text(encoding="utf-8")
+    cells = json.dumps(dataclasses.asdict(answers.cells))
+    text += f"console.log(JSON.stringify(whyStrange({cells}, 0, [{value}])));"
+    done = subprocess.run([node, "-"], input=text, capture_output=True, text=True)
+    assert json.loads(done.stdout) == answers.why_strange(0, [value])

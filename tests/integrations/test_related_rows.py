@@ -123,7 +123,7 @@ def test_a_column_of_subjects_is_pointed_out():
         columns_of(table, ["a", "b", "c", "patient", "age"]), labels
     )
     assert found == ["patient"]
-    with pytest.warns(UserWarning, match="'x3' seems to say what a row is about"):
+    with pytest.warns(UserWarning, match="'x3' seems to identify the subject"):
         fit_table(columns_of(table), labels, ["0", "1"])
 
 

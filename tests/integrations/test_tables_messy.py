@@ -129,6 +129,26 @@ def test_numbers_of_rows_are_found_beyond_single_precision(read):
     assert kept == [] and "counts the rows" in said
 
 
+@pytest.mark.parametrize("last, is_count", [(702, True), (5000, True), (10**6, False)])
+def test_numbers_of_rows_may_have_gaps_and_any_order(last, is_count):
+    random = np.random.default_rng(0)
+    some = random.choice(np.arange(1.0, last + 1), 690, replace=False)
+    some[3] = np.nan
+    _, sentences = sort_out([Column("case no", some)])
+    assert [" ".join(it.split()[3:6]) for it in sentences] == (
+        ["counts the rows,"] * is_count
+    )
+
+
+def test_measurements_in_whole_numbers_stay():
+    random = np.random.default_rng(0)
+    ages = random.integers(18, 95, 700).astype(float)
+    pressure = np.unique(random.integers(90, 180, 25)).astype(float)
+    units = np.unique(random.integers(0, 100_000, 300)).astype(float)
+    columns = [Column("age", ages), Column("mmHg", pressure), Column("units", units)]
+    assert sort_out(columns) == (columns, [])
+
+
 def test_codes_stay_words(read):
     for cells in (["K01", "K02"], ["E07", "E12"], ["1-2", "3-4"], ["12:30", "9:15"]):
         column, _, said = read(*cells)

@@ -15,6 +15,7 @@ from icpe.cli.guard_words import guard_words
 from icpe.cli.held_out import held_out
 from icpe.cli.served import served_requests
 from icpe.cli.terminal import floored, printable
+from icpe.portable.reading import listed
 
 _WORSE = 0.02
 """Accuracy that the largest budget loses, from which it is said."""
@@ -50,6 +51,10 @@ def print_card(console: Console, document: Mapping[str, Any], path: str) -> None
         )
     rows = document["training"].get("rows_by_class")
     if rows:
+        questions = listed(family["parameters"]["query_names"])
+        console.print(
+            f"it asks for {escape(questions)}", soft_wrap=True, highlight=False
+        )
         shown = ", ".join(f"{name} {count}" for name, count in rows.items())
         console.print(
             f"rows of each class: {escape(shown)}", soft_wrap=True, highlight=False

@@ -98,6 +98,8 @@ class Person(AbstractWorld):
                     outcome = parse_outcome(line, self._family.spec, query)
                 else:
                     outcome = self._answers.read(query, line)
+                    if strange := self._answers.why_strange(query, outcome):
+                        self._write(f"   Mind that {strange}.")
             except InvalidOutcomeError as error:
                 self._write(f"   {error}")
                 continue

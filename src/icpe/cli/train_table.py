@@ -218,6 +218,7 @@ def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
     from rich.markup import escape
 
     from icpe.cli.terminal import output, print_json
+    from icpe.portable.reading import listed
 
     family, made = artifact.family, artifact.training
     if args.json:
@@ -242,9 +243,9 @@ def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
         f"{len(family.classes)} classes, like {made['rows']} rows; "
         f"{made['held_out_rows']} rows were put aside."
     )
+    say(f"It asks for {listed(family.query_names)}.", markup=False)
     if args.subject is not None:
-        each = f"Each of the rows put aside is about a different {args.subject}."
-        say(each, markup=False)
+        say(_rows_of_subjects(args.subject, made), markup=False)
     if certificate is None:
         say(_best_possible(args, artifact))
     else:
@@ -261,6 +262,20 @@ def _tell(args: Args, out: Path, artifact, certificate, choice) -> None:
             if said := remark(artifact, certificate):
                 say(said, markup=False)
     say(f"Try it: icpe play {shlex.quote(str(out))}{asked} --human", markup=False)
+
+
+def _rows_of_subjects(subject: str, made: dict[str, Any]) -> str:
+    """What became of all rows, where several may be about one subject."""
+    total, judged = sum(made["rows_by_class"].values()), made["judged_rows"]
+    compared = made.get("compared_rows", made["rows"])
+    rest = total - compared - made["held_out_rows"] - judged
+    return (
+        f"Each of the rows put aside is about a different {subject}. Of the {total} "
+        f"rows, cases are compared with {compared}, {made['held_out_rows']} were put "
+        f"aside, {judged} more, each about a different {subject}, tell where to stop, "
+        f"and {rest} are not used: of each {subject} put aside or judged on, one row "
+        "counts."
+    )
 
 
 def _guessing(artifact, certificate) -> str | None:

@@ -41,7 +41,7 @@ class Cells:
         header: the names of the columns.
         rows: the other lines that are not empty, each as long as the header.
         lines: where each of them stands in the file.
-        decimal: the mark before decimals; see `icpe.core.number_text.as_number`.
+        decimal: the mark before decimals; see `icpe.portable.decimals.as_number`.
     """
 
     header: list[str]

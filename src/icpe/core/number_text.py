@@ -5,44 +5,16 @@ are written tells how.
 """
 
 import itertools
-import re
 from collections.abc import Iterable, Sequence
 
-from icpe.portable.numbers import plain_digits, split_unit
+from icpe.portable.decimals import PLAIN_NUMBER, POINTS, as_number, may_be_two
+from icpe.portable.decimals import plain_number as _plain
+from icpe.portable.numbers import split_unit
 from icpe.portable.reading import DECIMAL_COMMA, THOUSANDS
 
 EITHER = ",."
 """Either mark stands before decimals, where it could divide thousands as well."""
-_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
-_NEGATIVE = re.compile(r"\(\s*(\d[\d.,]*)\s*\)")
 _MOST_LOOKED_AT = 20_000
-
-
-def as_number(text: str, decimal: str = ".") -> float:
-    """A text as a number: 1234.5, 1,234.5, 1.234,5, 1 234,5 or (1234.5).
-
-    Args:
-        text: what is written.
-        decimal: the mark before decimals, where a number can be read in two ways: a
-            comma, a point, or `EITHER`.
-
-    Raises:
-        ValueError: it is none.
-    """
-    plain = _plain(text)
-    comma, thousands = DECIMAL_COMMA.fullmatch(plain), THOUSANDS.fullmatch(plain)
-    if comma and thousands:
-        comma = "," in decimal
-    if comma:
-        return float(plain.replace(".", "").replace(",", "."))
-    if thousands:
-        return float(plain.replace(",", ""))
-    if _POINTS.fullmatch(plain) and (plain.count(".") > 1 or "." not in decimal):
-        return float(plain.replace(".", ""))
-    if not _PLAIN.fullmatch(plain):
-        raise ValueError(f"{text!r} is no number")
-    return float(plain)
 
 
 def all_numbers(texts: Sequence[str], decimal: str = ".") -> list[float] | None:
@@ -54,7 +26,7 @@ def all_numbers(texts: Sequence[str], decimal: str = ".") -> list[float] | None:
 
     Args:
         texts: of the column.
-        decimal: of the file; see `as_number`.
+        decimal: of the file; see `icpe.portable.decimals.as_number`.
     """
     marks = set(map(_mark, texts)) - {""}
     if len(marks) == 1:
@@ -85,18 +57,28 @@ def decimal_mark(texts: Iterable[str], delimiter: str) -> str:
     return EITHER if delimiter == ";" else "."
 
 
-def may_be_two(text: str) -> bool:
-    """Whether a number can be read in two ways: 1,234 and 1.234 can."""
-    plain = _plain(text)
-    if _POINTS.fullmatch(plain):
-        return plain.count(".") == 1
-    return bool(THOUSANDS.fullmatch(plain) and DECIMAL_COMMA.fullmatch(plain))
+def marks_of(texts: Iterable[str], decimal: str) -> str:
+    """The marks of a column: before decimals, and then between thousands.
 
+    As far as its numbers tell, or the file where these can be read in two ways; see
+    `icpe.portable.decimals.as_in_column`.
 
-def _plain(text: str) -> str:
-    """With a plain minus sign, also in the place of parentheses."""
-    plain = plain_digits(text)
-    return _NEGATIVE.sub(r"-\1", plain) if plain.startswith("(") else plain
+    Args:
+        texts: numbers of the column.
+        decimal: of the file; see `icpe.portable.decimals.as_number`.
+    """
+    texts = list(texts)
+    marks = set(map(_mark, texts)) - {""}
+    if not marks:
+        two = [text for text in texts if may_be_two(text)]
+        if decimal == EITHER:  # each mark that is there stands before decimals
+            there = {mark for text in two for mark in EITHER if mark in text}
+            return there.pop() if len(there) == 1 else ""
+        marks = {decimal} if two else set()
+    if len(marks) != 1:
+        return ""
+    mark = marks.pop()
+    return mark + EITHER.replace(mark, "")
 
 
 def _mark(text: str) -> str:
@@ -104,7 +86,7 @@ def _mark(text: str) -> str:
     if may_be_two(text):
         return ""
     plain = _plain(text)
-    if DECIMAL_COMMA.fullmatch(plain) or _POINTS.fullmatch(plain):
+    if DECIMAL_COMMA.fullmatch(plain) or POINTS.fullmatch(plain):
         return ","
-    has_mark = "." in plain and _PLAIN.fullmatch(plain)
+    has_mark = "." in plain and PLAIN_NUMBER.fullmatch(plain)
     return "." if has_mark or THOUSANDS.fullmatch(plain) else ""

@@ -165,12 +165,12 @@ class Choice(NamedTuple):
     def sentence(self) -> str:
         """The reason, and what to do for a smaller one."""
         return (
-            f"Of the error probabilities from {CANDIDATES[0]:g} to {CANDIDATES[-1]:g}, "
-            f"{self.error_prob:g} is the smallest that {self.number} held-out rows "
-            f"would show with confidence {self.confidence:g} in at least "
-            f"{100 * LIKELY:g} of 100 trials, by the accuracy of {self.accuracy:.3f} "
-            "on the other rows; for a smaller one add rows, hold out a larger share "
-            "(--held-out), or name it (--error-prob P) and risk that it is not shown."
+            f"{self.error_prob:g} is the smallest error probability that "
+            f"{self.number} held-out rows will probably show: in at least "
+            f"{100 * LIKELY:g} of 100 trials with confidence {self.confidence:g}, by "
+            f"the accuracy of {self.accuracy:.3f} on the other rows. For a smaller one "
+            "add rows, hold out a larger share (--held-out), or name it "
+            "(--error-prob P) and risk that it is not shown."
         )
 
 

@@ -11,6 +11,7 @@ _MODULES = (
     "episode",
     "numbers",
     "reading",
+    "decimals",
     "cells",
     "units",
     "requests",

@@ -9,7 +9,7 @@ from typing import Any
 from icpe.core.checks import is_whole
 from icpe.core.csv_text import read_cells
 from icpe.core.errors import DataError, suggesting
-from icpe.core.number_text import as_number
+from icpe.portable.decimals import as_number
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from icpe.portable.decimals import as_in_column
 from icpe.portable.errors import InvalidOutcomeError, suggesting
 from icpe.portable.numbers import beyond, split_limit, without_unit
-from icpe.portable.reading import listed, position, typed_number
+from icpe.portable.reading import listed, position
 
 MISSING = -1e30
 """The outcome of a feature whose value is not known; no measurement is that small."""
@@ -34,6 +35,9 @@ class Cells:
         size: numbers in an outcome.
         always_known: the features that are known in every row of the table.
         units: of each feature, empty where it has none; none for all if empty.
+        marks: how the numbers of each feature were written; see `as_in_column`.
+        ranges: the smallest and largest number of each feature in the table, empty for
+            words; none are known if empty.
     """
 
     features: tuple[str, ...]
@@ -42,6 +46,8 @@ class Cells:
     size: int
     always_known: tuple[int, ...] = ()
     units: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    ranges: tuple[tuple[float, ...], ...] = ()
 
     def read(self, query: int, answer: Any) -> tuple[float, ...]:
         """One value, or a value for each feature of a group, by name or in order.
@@ -63,6 +69,12 @@ class Cells:
                 return (
                     f"{self.features[feature]} was not known, as it is in every row of "
                     "the table"
+                )
+            if self.ranges and _is_far(float(value), self.ranges[feature]):
+                low, high = self.ranges[feature]
+                return (
+                    f"{self.features[feature]} was {value:.6g}, where the rows of the "
+                    f"table have {low:.6g} to {high:.6g}"
                 )
         return None
 
@@ -119,11 +131,14 @@ class Cells:
             return MISSING
         if levels:
             return 1.0 + self._level(feature, value)
-        number, why, bare = math.inf, "", value
-        if isinstance(value, str):
-            bare = without_unit(value, self.unit(feature))
+        number, why = math.inf, ""
+        marks = self.marks[feature] if self.marks else ""
         try:
-            number = _measured(bare) if isinstance(bare, str) else float(bare)
+            number = (
+                typed_measurement(value, self.unit(feature), marks)
+                if isinstance(value, str)
+                else float(value)
+            )
         except TypeError:
             pass
         except ValueError as error:
@@ -155,12 +170,27 @@ class Cells:
         )
 
 
-def _measured(text: str) -> float:
-    """A number as it was typed, or one next to a limit such as <0.5."""
+def typed_measurement(text: str, unit: str, marks: str) -> float:
+    """A number with or without its unit, or one next to a limit such as <0.5.
+
+    Raises:
+        ValueError: it is none, or may be two; see `as_in_column`.
+    """
+    text = without_unit(text, unit)
     limit = split_limit(text)
     if limit is None:
-        return typed_number(text)
-    return beyond(typed_number(limit[0]), limit[1])
+        return as_in_column(text, marks)
+    return beyond(as_in_column(limit[0], marks), limit[1])
+
+
+def _is_far(value: float, seen: Sequence[float]) -> bool:
+    """Whether a number is unlike those seen: negative where none is, or farther from
+    all of them than they are from each other."""
+    if not seen or value <= MISSING / 2:
+        return False
+    low, high = seen
+    width = (high - low) or abs(high)
+    return (low >= 0 > value) or not low - width <= value <= high + width
 
 
 def is_missing(value: Any) -> bool:

@@ -84,28 +84,38 @@ function plainDigits(text) {
     /(?<![\d.,])[1-9]\d{0,2}(?:[ \u00a0\u2009\u202f'’]\d{3})+(?!\d)/g, (it) => it.replace(/\D/g, ""));
 }
 
-/** A number as people type it, NaN if it is none or may be two; then also why. */
-function typedNumber(value) {
+/** A number as people type it, NaN if it is none or may be two; then also why. `marks` of its
+    column: the one before decimals and the one between thousands, as far as it tells. */
+function typedNumber(value, marks = "") {
   if (typeof value !== "string") return [Number(value), ""];
-  let plain = plainDigits(value);
-  const thousands = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(plain);
-  const decimal = /^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?$/.test(plain);
-  if (decimal && thousands) {
-    return [NaN, `, and ${plain} may be ${plain.replaceAll(",", ".")} or ${plain.replaceAll(",", "")}`];
+  let plain = plainDigits(value).replace(/^\(\s*(\d[\d.,]*)\s*\)$/, "-$1");
+  let thousands = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(plain);
+  let decimal = /^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?$/.test(plain);
+  let points = /^[+-]?[1-9]\d{0,2}(\.\d{3})+$/.test(plain);
+  const onePoint = points && plain.split(".").length === 2;
+  if ((decimal && thousands) || onePoint) {
+    const mark = onePoint ? "." : ",";
+    if (!marks.includes(mark)) {
+      const [one, other] = [`${plain.replaceAll(",", ".")}0`, plain.replaceAll(mark, "")];
+      return [NaN, `, and ${plain} may be ${one} or ${other}; write one of these`];
+    }
+    const isDecimal = marks[0] === mark;
+    [thousands, decimal, points] = [mark === "," && !isDecimal, mark === "," && isDecimal, onePoint && !isDecimal];
   }
   if (decimal) plain = plain.replaceAll(".", "").replace(",", ".");
-  if (thousands) plain = plain.replaceAll(",", "");
+  else if (thousands) plain = plain.replaceAll(",", "");
+  else if (points) plain = plain.replaceAll(".", "");
   return [/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(plain) ? Number(plain) : NaN, ""];
 }
 
 /** A number as it was typed, or one next to a limit such as <0.5; and why it is none. */
-function measuredNumber(value) {
+function measuredNumber(value, marks) {
   if (typeof value !== "string") return typedNumber(value);
   const number = "[+-]?(?:\\d[\\d.,]*|[.,]\\d+)(?:[eE][+-]?\\d+)?", plain = plainDigits(value);
   const limit = plain.match(`^([<>≤≥]=?)\\s*(${number}.*)$`), orMore = plain.match(`^(${number})\\s*\\+$`);
-  if (orMore) return typedNumber(orMore[1]);
-  if (!limit) return typedNumber(value);
-  const [at, why] = typedNumber(limit[2]), side = { "<": -1, ">": 1 }[limit[1]] || 0;
+  if (orMore) return typedNumber(orMore[1], marks);
+  if (!limit) return typedNumber(value, marks);
+  const [at, why] = typedNumber(limit[2], marks), side = { "<": -1, ">": 1 }[limit[1]] || 0;
   return [at + side * 1e-6 * (Math.abs(at) || 1), why];
 }
 
@@ -126,7 +136,8 @@ function readCells(cells, query, values) {
     if (levels.includes(value)) return 1 + levels.indexOf(value);
     if (isMissing(value)) return MISSING;
     const unit = (cells.units || [])[feature] || "";
-    const [number, why] = measuredNumber(withoutUnit(value, unit));
+    const marks = (cells.marks || [])[feature] || "";
+    const [number, why] = measuredNumber(withoutUnit(value, unit), marks);
     if (!(Math.abs(number) < -MISSING)) {
       const what = unit ? `a number in ${unit}` : "a number";
       throw new Error(`${cells.features[feature]} must be ${what}, or empty if it is not known; `
@@ -137,13 +148,27 @@ function readCells(cells, query, values) {
   return [...numbers, ...new Array(cells.size - numbers.length).fill(0)];
 }
 
+/** Whether a number is unlike those seen: negative where none is, or farther from all of
+    them than they are from each other. */
+function isFar(value, seen) {
+  if (!seen.length || value <= MISSING / 2) return false;
+  const [low, high] = seen, width = (high - low) || Math.abs(high);
+  return (low >= 0 && value < 0) || value < low - width || value > high + width;
+}
+
 /** Why no case of the table is like that; null where one may be. */
 function whyStrange(cells, query, outcome) {
-  const feature = cells.groups[query].find(
-    (it, i) => (cells.always_known || []).includes(it) && outcome[i] <= MISSING / 2,
-  );
-  if (feature === undefined) return null;
-  return `${cells.features[feature]} was not known, as it is in every row of the table`;
+  for (const [i, feature] of cells.groups[query].entries()) {
+    const name = cells.features[feature], seen = (cells.ranges || [])[feature] || [];
+    if ((cells.always_known || []).includes(feature) && outcome[i] <= MISSING / 2) {
+      return `${name} was not known, as it is in every row of the table`;
+    }
+    if (isFar(outcome[i], seen)) {
+      const [low, high] = seen.map((it) => shown(it));
+      return `${name} was ${shown(outcome[i])}, where the rows of the table have ${low} to ${high}`;
+    }
+  }
+  return null;
 }
 
 /** Whether an outcome says that nothing of what was asked is known. */

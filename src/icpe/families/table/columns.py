@@ -25,6 +25,8 @@ class TableAnswers(AbstractAnswers):
         size: numbers in an outcome.
         always_known: the features that are known in every row of the table.
         units: of each feature, empty where it has none; none for all if empty.
+        marks: how the numbers of each feature were written; not known if empty.
+        ranges: the smallest and largest number of each feature; not known if empty.
     """
 
     def __init__(
@@ -35,11 +37,22 @@ class TableAnswers(AbstractAnswers):
         size: int,
         always_known: Sequence[int] = (),
         units: Sequence[str] = (),
+        marks: Sequence[str] = (),
+        ranges: Sequence[Sequence[float]] = (),
     ):
         words = tuple(tuple(level) for level in levels)
         members = tuple(tuple(group) for group in groups)
         known = tuple(always_known)
-        self.cells = Cells(tuple(features), words, members, size, known, tuple(units))
+        self.cells = Cells(
+            tuple(features),
+            words,
+            members,
+            size,
+            known,
+            tuple(units),
+            tuple(marks),
+            tuple(tuple(it) for it in ranges),
+        )
 
     def read(self, query: int, answer: Any) -> tuple[float, ...]:
         return self.cells.read(query, answer)

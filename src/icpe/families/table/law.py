@@ -74,6 +74,19 @@ class CaseTable(AbstractTaskFamily):
     units: tuple[str, ...] = parameter(
         (), "unit of each feature; none if empty", words=True, converter=tuple
     )
+    marks: tuple[str, ...] = parameter(
+        (),
+        "marks of each feature before decimals and between thousands; not known if "
+        "empty",
+        words=True,
+        converter=tuple,
+    )
+    ranges: tuple[tuple[float, ...], ...] = parameter(
+        (),
+        "smallest and largest number of each feature; not known if empty",
+        words=True,
+        converter=_tuples,
+    )
     horizon: int = parameter(2, "most queries for a case", at_least=1)
     cells: Int[Array, "classes rows features"] = data(
         "cell of each feature of each row, class by class",
@@ -120,6 +133,8 @@ class CaseTable(AbstractTaskFamily):
             ("features", len(self.features), num_features),
             ("levels", len(self.levels), num_features),
             ("units", len(self.units) or num_features, num_features),
+            ("marks", len(self.marks) or num_features, num_features),
+            ("ranges", len(self.ranges) or num_features, num_features),
             ("classes", len(self.classes), num_classes),
             ("query_names", len(self.query_names), len(self.groups)),
             ("costs", len(self.costs) or len(self.groups), len(self.groups)),
@@ -189,6 +204,8 @@ class CaseTable(AbstractTaskFamily):
             self._outcome_size,
             [int(feature) for feature in known],
             units=self.units,
+            marks=self.marks,
+            ranges=self.ranges,
         )
 
     def held_out_cases(self) -> Case:

@@ -15,7 +15,7 @@ from icpe.core.errors import (
     UnknownNameError,
     suggesting,
 )
-from icpe.core.number_text import as_number
+from icpe.portable.decimals import as_number
 
 Costs = Mapping[Any, Any] | Sequence[Any] | np.ndarray | None
 Groups = Mapping[Any, Any] | Sequence[Any] | np.ndarray | None

@@ -7,6 +7,8 @@ from jaxtyping import Float, Int
 
 from icpe.families.table.columns import MISSING, OTHER, as_word
 from icpe.integrations.tables.reading import Column
+from icpe.integrations.tables.strings import read_like
+from icpe.portable.reading import position
 
 MOST_CELLS = 10
 """Cells of numbers; more of them tell little that rows so few can show."""
@@ -24,6 +26,8 @@ class Feature:
         edges: what divides its cells.
         values: a typical value of each cell from 1 on.
         unit: of its numbers, or empty.
+        marks: how its numbers are written; see `icpe.core.number_text.marks_of`.
+        range: the smallest and largest of them; empty for words.
     """
 
     name: str
@@ -31,6 +35,8 @@ class Feature:
     edges: Float[np.ndarray, "edges"]
     values: Float[np.ndarray, "values"]
     unit: str = ""
+    marks: str = ""
+    range: tuple[float, ...] = ()
 
     @property
     def num_cells(self) -> int:
@@ -47,7 +53,8 @@ class Feature:
         if not self.levels:
             numbers = column.numbers
             if numbers is None:
-                numbers = np.array([_as_number(word) for word in column.words])
+                texts = column.texts or column.words
+                numbers = read_like(self.name, texts, self.unit, self.marks)
             numbers = numbers.astype(np.float32)
             cells = 1 + (numbers[:, None] > self.edges).sum(axis=1)
             return np.where(np.isnan(numbers), 0, cells)
@@ -56,7 +63,10 @@ class Feature:
             words = [None if np.isnan(it) else as_word(it) for it in column.numbers]
         place = {level: 1 + i for i, level in enumerate(self.levels)}
         rest = place.get(OTHER, 0)
-        cells = [0 if it is None else place.get(it, rest) for it in words]
+        for word in {it for it in words if it is not None} - place.keys():
+            known = position(word, self.levels)  # in other capitals, perhaps
+            place[word] = rest if known < 0 else 1 + known
+        cells = [0 if it is None else place[it] for it in words]
         return np.array(cells, np.int64)
 
 
@@ -64,12 +74,14 @@ def make_feature(column: Column) -> Feature:
     """The cells of a column: quantiles of numbers, or the most common words."""
     if column.numbers is None:
         return _of_words(column)
-    numbers, unit = column.numbers.astype(np.float32), column.unit
+    numbers = column.numbers.astype(np.float32)
+    written = column.unit, column.marks
     known = numbers[~np.isnan(numbers)]
     distinct = np.unique(known)
     if len(distinct) <= MOST_CELLS:
         edges = (distinct[1:] + distinct[:-1]) / 2
-        return Feature(column.name, (), edges.astype(np.float32), distinct, unit)
+        edges = edges.astype(np.float32)
+        return Feature(column.name, (), edges, distinct, *written)
     shares = np.arange(1, MOST_CELLS) / MOST_CELLS
     edges = np.unique(np.quantile(known, shares).astype(np.float32))
     edges = edges[edges < distinct[-1]]
@@ -78,7 +90,14 @@ def make_feature(column: Column) -> Feature:
     edges = edges[np.unique(cells)[1:] - 1]
     cells = (known[:, None] > edges).sum(axis=1)
     values = [np.median(known[cells == cell]) for cell in range(len(edges) + 1)]
-    return Feature(column.name, (), edges, np.array(values, np.float32), unit)
+    return Feature(column.name, (), edges, np.array(values, np.float32), *written)
+
+
+def range_of(column: Column) -> tuple[float, ...]:
+    """The smallest and the largest number of a column; nothing for words."""
+    if column.numbers is None or np.isnan(column.numbers).all():
+        return ()
+    return float(np.nanmin(column.numbers)), float(np.nanmax(column.numbers))
 
 
 def _of_words(column: Column) -> Feature:
@@ -110,10 +129,3 @@ def padded_values(features: list[Feature]) -> Float[np.ndarray, "features cells"
         for it in features
     ]
     return np.stack(rows)
-
-
-def _as_number(word: str | None) -> float:
-    try:
-        return np.nan if word is None else float(word)
-    except ValueError:
-        return np.nan

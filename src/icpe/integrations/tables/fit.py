@@ -22,6 +22,7 @@ from icpe.integrations.tables.encoding import (
     make_feature,
     padded_edges,
     padded_values,
+    range_of,
 )
 from icpe.integrations.tables.giveaways import warn_of_giveaways
 from icpe.integrations.tables.kernels import (
@@ -62,6 +63,8 @@ class FittedTable:
         plays: every judged row asked about with itself left out.
         labels: the classes of the judged rows.
         rows_by_class: how many rows of each class there are, held-out ones included.
+        rows_compared: how many rows cases are compared with, or one that stands for
+            several.
     """
 
     family: CaseTable
@@ -71,6 +74,7 @@ class FittedTable:
     plays: Plays
     labels: Int[np.ndarray, "judged"]
     rows_by_class: tuple[int, ...]
+    rows_compared: int
 
     def cells(self, columns: Sequence[Column]) -> Int[np.ndarray, "rows features"]:
         """New rows as cells."""
@@ -134,7 +138,9 @@ def fit_table(
             "There is no column with two different values, so no question can tell "
             "classes apart; add a feature."
         )
-    features = tuple(made[i] for i in kept)
+    features = tuple(
+        dataclasses.replace(made[i], range=range_of(columns[i])) for i in kept
+    )
     asked = _without_constant(asked, kept)
     cells = _encode(features, [seen[i] for i in kept])
     own = labels[split.fit]
@@ -159,7 +165,14 @@ def fit_table(
     plays = play(family, cells[rows.judged], rows.own, progress=progress)
     counts = tuple(map(int, np.bincount(labels, minlength=len(classes))))
     return FittedTable(
-        family, features, tuple(kept), smoothing, plays, own[rows.judged], counts
+        family,
+        features,
+        tuple(kept),
+        smoothing,
+        plays,
+        own[rows.judged],
+        counts,
+        int(rows.weight.sum()),
     )
 
 
@@ -196,6 +209,8 @@ class _Maker:
             "query_names": tuple(it.name for it in asked),
             "levels": tuple(it.levels for it in features),
             "units": units if any(units) else (),
+            "marks": tuple(it.marks for it in features),
+            "ranges": tuple(it.range for it in features),
             "costs": () if set(costs) == {1.0} else costs,
             "horizon": horizon,
             "cells": self._padded(self._own),
@@ -326,8 +341,8 @@ def _without_copies(
 def _warn_of_subjects(names: Sequence[str]) -> None:
     for name in names:
         warnings.warn(
-            f"Column {name!r} seems to say what a row is about: rows with the same "
-            "value are of one class. If so, name it as the subject (--subject, or "
+            f"Column {name!r} seems to identify the subject of a row: rows with the "
+            "same value are of one class. If so, name it as the subject (--subject, or "
             "subjects= in Python), so that no row about a subject is held out while "
             "another is learned from; if it is a finding, leave it as it is.",
             stacklevel=4,

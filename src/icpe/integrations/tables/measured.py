@@ -57,6 +57,7 @@ def make_artifact(
         training={
             "learner": "table",
             "rows": int(np.sum(np.asarray(family.log_weight) > -1e8)),
+            "compared_rows": fitted.rows_compared,
             "judged_rows": len(fitted.labels),
             "held_out_rows": len(family.held_out_labels),
             "width": fitted.smoothing.width,

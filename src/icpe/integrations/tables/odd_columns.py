@@ -11,6 +11,8 @@ from icpe.integrations.tables.reading import Column
 _FEWEST_ROWS = 20
 """Of fewer rows nothing is said; chance would say it."""
 _NEARLY_ALL = 0.9
+_BY_CHANCE = 1e-6
+"""Probability of no repeat below which whole numbers were dealt out, not measured."""
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\d{1,2}:\d{2}.*)?")
 
 
@@ -18,7 +20,7 @@ def sort_out(columns: Sequence[Column]) -> tuple[list[Column], list[str]]:
     """The columns worth a question, and a sentence for each of the others.
 
     Left out are dates, words that are different in nearly every row, and numbers that
-    count the rows: such a column is a name of the case, not a finding.
+    count the rows, with gaps or without: such a column names a case and is no finding.
     """
     kept, sentences = [], []
     for column in columns:
@@ -45,10 +47,19 @@ def _why_left_out(column: Column) -> str:
 
 
 def _counts_rows(numbers: np.ndarray) -> bool:
-    if len(numbers) < _FEWEST_ROWS or np.any(np.isnan(numbers)):
+    """Whether whole numbers are all different where measured ones would repeat.
+
+    Among n of S possible values, however probable each is, the probability of no
+    repeat is at most (1 - 1/S) (1 - 2/S) .. (1 - (n - 1)/S).
+    """
+    known = numbers[~np.isnan(numbers)]
+    if len(known) < max(_FEWEST_ROWS, _NEARLY_ALL * len(numbers)):
         return False
-    first = numbers.min()
-    return bool(np.array_equal(np.sort(numbers), first + np.arange(len(numbers))))
+    if np.any(known != np.floor(known)) or len(np.unique(known)) < len(known):
+        return False
+    values = known.max() - known.min() + 1
+    chance = np.exp(np.log1p(-np.arange(len(known)) / values).sum())
+    return bool(chance < _BY_CHANCE)
 
 
 def _is_date(word: str) -> bool:

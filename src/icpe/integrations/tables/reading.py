@@ -18,8 +18,10 @@ from icpe.core.errors import (
     missing_extra,
     suggesting,
 )
+from icpe.core.number_text import decimal_mark
 from icpe.families.table.columns import MISSING, as_word, is_missing
 from icpe.integrations.tables.spelling import one_spelling
+from icpe.integrations.tables.strings import say_read, texts_of
 from icpe.integrations.tables.units import read_numbers
 
 _LARGEST = -MISSING
@@ -27,12 +29,18 @@ _LARGEST = -MISSING
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """One feature of all rows: numbers, NaN where not known, or words, then None."""
+    """One feature of all rows: numbers, NaN where not known, or words, then None.
+
+    `marks` says how its numbers are written; see `icpe.core.number_text.marks_of`.
+    `texts` has words of new rows so that numbers of Python have one reading.
+    """
 
     name: str
     numbers: Float[np.ndarray, "rows"] | None
     words: tuple[str | None, ...] = ()
     unit: str = ""
+    marks: str = ""
+    texts: tuple[str | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.words) if self.numbers is None else len(self.numbers)
@@ -40,27 +48,32 @@ class Column:
     def rows(self, chosen: np.ndarray) -> "Column":
         """The same column, of some rows alone."""
         if self.numbers is not None:
-            return Column(self.name, self.numbers[chosen], unit=self.unit)
+            return dataclasses.replace(self, numbers=self.numbers[chosen])
         return Column(self.name, None, tuple(self.words[i] for i in chosen))
 
 
-def columns_of(rows: Any, names: Sequence[str] | None = None) -> list[Column]:
+def columns_of(
+    rows: Any, names: Sequence[str] | None = None, *, strings: bool = False
+) -> list[Column]:
     """The columns of an array with two axes, or of a data frame.
 
     Args:
         rows: a numpy array, or a data frame that narwhals knows, such as those of
             pandas and polars.
         names: what the columns are called, for an array; x0, x1, .. if None.
+        strings: whether strings are read by the rules of a file, with warnings, so
+            that they may be numbers; else they are words.
 
     Raises:
         InvalidParameterError: a column has infinite numbers, or what is neither number
             nor word.
     """
     if not isinstance(rows, np.ndarray) and (frame := _frame(rows)) is not None:
-        return [
-            _column(str(series.name), series.to_list(), _kind(series))
+        found = [
+            (str(series.name), series.to_list(), _kind(series))
             for series in frame.iter_columns()
         ]
+        return _columns(found, strings)
     array = np.asarray(rows)
     names = [f"x{i}" for i in range(array.shape[1])] if names is None else names
     if array.dtype.kind in "biuf":
@@ -68,10 +81,9 @@ def columns_of(rows: Any, names: Sequence[str] | None = None) -> list[Column]:
             _numbers(str(name), values.astype(np.float64))
             for name, values in zip(names, array.T, strict=True)
         ]
-    return [
-        _column(str(name), values.tolist(), None)
-        for name, values in zip(names, array.T, strict=True)
-    ]
+    pairs = zip(names, array.T, strict=True)
+    found = [(str(name), values.tolist(), None) for name, values in pairs]
+    return _columns(found, strings)
 
 
 def is_frame(rows: Any) -> bool:
@@ -149,14 +161,18 @@ def _text_column(
     words: list[str | None],
     decimal: str,
     unknown: collections.Counter[str],
+    otherwise: Column | None = None,
 ) -> Column:
+    """A column of numbers, or of words: `otherwise`, if that is given."""
     found = read_numbers(name, words, decimal)
     unknown.update(found.unknown)
     if found.remark:
         warnings.warn(found.remark, stacklevel=3)
     if found.values is None:
+        words = words if otherwise is None else list(otherwise.words)
         return Column(name, None, tuple(_one_spelling(name, words)))
-    return dataclasses.replace(_numbers(name, found.values), unit=found.unit)
+    column = _numbers(name, found.values)
+    return dataclasses.replace(column, unit=found.unit, marks=found.marks)
 
 
 def _one_spelling(name: str, words: Sequence[str | None]) -> list[str | None]:
@@ -228,6 +244,35 @@ def _column(name: str, values: list[Any], kind: str | None) -> Column:
     return Column(name, None, tuple(words))
 
 
+def _columns(
+    found: Sequence[tuple[str, list[Any], str | None]], strings: bool
+) -> list[Column]:
+    columns = [_column(*it) for it in found]
+    texts = {
+        place: words
+        for place, (_, values, kind) in enumerate(found)
+        if columns[place].numbers is None
+        and kind is None
+        and (words := texts_of(values)) is not None
+    }
+    if not strings:
+        for place, words in texts.items():
+            columns[place] = dataclasses.replace(columns[place], texts=tuple(words))
+        return columns
+    known = [word for words in texts.values() for word in words if word is not None]
+    decimal, unknown = decimal_mark(known, ","), collections.Counter()
+    for place, words in texts.items():
+        column = columns[place]
+        columns[place] = _text_column(column.name, words, decimal, unknown, column)
+    say_read([columns[place].name for place in texts if _has_numbers(columns[place])])
+    _say_unknown(unknown)
+    return columns
+
+
+def _has_numbers(column: Column) -> bool:
+    return column.numbers is not None
+
+
 def _is_number(value: Any) -> bool:
     try:
         float(value)
@@ -242,4 +287,6 @@ def _numbers(name: str, values: np.ndarray) -> Column:
             f"Column {name!r} contains infinity or a value too large; give numbers "
             f"below {_LARGEST:g}, and leave out what is not known (NaN)."
         )
-    return Column(name, values)
+    known = values[~np.isnan(values)]
+    # Python writes a point before decimals, and nothing between thousands.
+    return Column(name, values, marks="." if np.any(known != np.floor(known)) else "")

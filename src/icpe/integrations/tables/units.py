@@ -7,7 +7,8 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from icpe.core.number_text import EITHER, all_numbers, as_number, may_be_two
+from icpe.core.number_text import EITHER, all_numbers, marks_of
+from icpe.portable.decimals import as_number, may_be_two
 from icpe.portable.numbers import beyond, split_limit, split_unit
 
 _FEW_WORDS = 0.1
@@ -29,12 +30,14 @@ class Numbers:
         unit: of all of them, or empty.
         remark: what its owner should know, or empty.
         unknown: words that were read as not known, as often as they stand there.
+        marks: how the numbers are written; see `marks_of`.
     """
 
     values: Float[np.ndarray, "rows"] | None
     unit: str = ""
     remark: str = ""
     unknown: tuple[str, ...] = ()
+    marks: str = ""
 
 
 def read_numbers(name: str, words: Sequence[str | None], decimal: str = ".") -> Numbers:
@@ -47,7 +50,7 @@ def read_numbers(name: str, words: Sequence[str | None], decimal: str = ".") -> 
     Args:
         name: of the column, for remarks.
         words: its values; None where not known.
-        decimal: of the file; see `icpe.core.number_text.as_number`.
+        decimal: of the file; see `icpe.portable.decimals.as_number`.
     """
     known = [word for word in words if word is not None]
     unit = _usual_unit(known)
@@ -77,7 +80,8 @@ def read_numbers(name: str, words: Sequence[str | None], decimal: str = ".") -> 
     remarks += _about_commas(name, decimal, texts)
     values = np.array([np.nan if it is None else value.get(it, np.nan) for it in words])
     unknown = tuple(word for word in known if word in blank)
-    return Numbers(values, unit, " ".join(remarks), unknown)
+    marks = marks_of(texts.values(), decimal)
+    return Numbers(values, unit, " ".join(remarks), unknown, marks)
 
 
 def _usual_unit(words: Sequence[str]) -> str:
