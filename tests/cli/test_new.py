@@ -77,7 +77,7 @@ def test_it_is_trained_and_used_without_registration(icpe, folder, hardly_traine
         ("train --costs c.csv --out x", "--costs goes with --likelihoods FILE"),
         ("train --likelihoods t.csv --out x", "t.csv cannot be read"),
         ("train likelihoods --likelihoods t.csv --out x", "are two families"),
-        ("bounds --likelihoods some.csv --family.size 3", "no setting 'size' here"),
+        ("bounds --likelihoods some.csv --family.size 3", "no parameter 'size' here"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_sentence(icpe, folder, words, complaint):

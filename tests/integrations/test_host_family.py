@@ -12,11 +12,12 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import icpe
-from icpe.core.errors import InvalidParameterError
+from icpe.core.errors import InvalidOutcomeError, InvalidParameterError
 from icpe.core.host import SimulatorError
 from icpe.core.programs import jit_program
 from icpe.core.request import OperatingPoint
 from icpe.integrations.gymnasium import from_gymnasium
+from icpe.integrations.gymnasium.observations import names_of, numbers_of
 from icpe.learn import fitting
 from icpe.learn import survey as survey_module
 from icpe.learn.fit import FitOptions, fit
@@ -27,6 +28,7 @@ from icpe.studies.host_speed import measure_host_speed
 from icpe.studies.tiny import TINY
 from icpe.testing import check_family
 from support.doors_env import Doors
+from support.explorers import FirstAllowed
 
 FACTS: dict[str, Any] = {"num_hypotheses": 4, "num_queries": 4, "horizon": 6}
 
@@ -142,6 +144,59 @@ def test_the_survey_sees_noise_between_tasks(doors):
     assert found.is_noisy and found.trust > 0
     exact = survey(from_gymnasium(lambda: Doors(), **FACTS))
     assert not exact.is_noisy
+
+
+def test_parts_of_an_observation_have_names_and_become_numbers(doors):
+    """In the order of gymnasium's own flatten."""
+    assert doors.spec.outcome_names == ("seen=0", "seen=1", "step[0]")
+    observation = {"step": np.array([5.0], np.float32), "seen": 1}
+    assert doors.outcome(observation).tolist() == [0.0, 1.0, 5.0]
+    explorer = FirstAllowed()
+    with pytest.raises(InvalidOutcomeError, match="3 numbers in order: seen=0, seen=1"):
+        icpe.Session(explorer, doors, budget=2, first_outcome=observation)
+    first = doors.outcome(observation)
+    every = [True] * 4
+    session = icpe.Session(
+        explorer, doors, budget=2, first_outcome=first, query_mask=every
+    )
+    query = session.ask()
+    assert query is not None
+    session.tell(query, doors.outcome(observation), query_mask=every)
+    assert session.history[0].outcome.tolist() == [0.0, 1.0, 5.0]
+
+
+SPACES: list[tuple[gymnasium.Space, tuple[str, ...]]] = [
+    (gymnasium.spaces.Box(0, 1, (2,)), ()),
+    (gymnasium.spaces.Discrete(3), ()),
+    (
+        gymnasium.spaces.Dict(
+            {
+                "b": gymnasium.spaces.Dict(z=gymnasium.spaces.Box(0, 1, ())),
+                "a": gymnasium.spaces.MultiDiscrete([2, 3]),
+            }
+        ),
+        ("a[0]=0", "a[0]=1", "a[1]=0", "a[1]=1", "a[1]=2", "b.z"),
+    ),
+    (
+        gymnasium.spaces.Tuple(
+            [gymnasium.spaces.Discrete(2, start=1), gymnasium.spaces.MultiBinary(2)]
+        ),
+        ("[0]=1", "[0]=2", "[1][0]", "[1][1]"),
+    ),
+    (
+        gymnasium.spaces.Dict(
+            a=gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(2))
+        ),
+        (),
+    ),
+]
+
+
+@pytest.mark.parametrize("space, names", SPACES)
+def test_names_are_as_many_as_numbers(space, names):
+    assert names_of(space) == names
+    if names:
+        assert numbers_of(space, space.sample()).size == len(names)
 
 
 def test_there_and_back_it_is_the_same_problem():

@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,6 +125,11 @@ def read_mask(query_mask: Any, before: np.ndarray) -> np.ndarray:
 def _read_numbers(name: str, outcome: Any, spec: Any) -> np.ndarray:
     size = spec.outcome_size
     wanted = "one number" if size == 1 else f"{size} numbers"
+    if isinstance(outcome, Mapping):
+        names = f": {listed(spec.outcome_names)}" if spec.outcome_names else ""
+        raise InvalidOutcomeError(
+            f"{name} must be {wanted} in order{names}; got {outcome!r}."
+        )
     read = as_array(outcome)
     if read is None or read.dtype.kind not in "iuf":
         raise InvalidOutcomeError(f"{name} must be {wanted}; got {outcome!r}.")

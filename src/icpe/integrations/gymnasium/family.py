@@ -27,6 +27,7 @@ from icpe.core.spec import TaskSpec
 from icpe.families.registry import register
 from icpe.integrations.gymnasium.host import HostWorld
 from icpe.integrations.gymnasium.lanes import AbstractLanes, OneLane, VectorLanes
+from icpe.integrations.gymnasium.observations import names_of, numbers_of
 
 Source = str | Callable[[], Any] | gymnasium.Env | VectorEnv
 
@@ -65,6 +66,9 @@ class HostFamily(AbstractTaskFamily):
     masks: bool = parameter(True, "whether it says which actions are allowed")
     reveals: bool = parameter(True, "whether the first observation tells something")
     queries_alike: bool = parameter(False, "queries and answers are the same things")
+    outcome_names: tuple[str, ...] = parameter(
+        (), "names of the numbers in an observation", words=True, converter=tuple
+    )
     lanes: int = parameter(4096, "episodes that may be under way at once", rare=True)
 
     def __check_init__(self):
@@ -85,7 +89,16 @@ class HostFamily(AbstractTaskFamily):
             masks_queries=self.masks,
             queries_alike=self.queries_alike,
             reveals=self.reveals,
+            outcome_names=self.outcome_names,
         )
+
+    def outcome(self, observation: Any) -> np.ndarray:
+        """An observation of the environment as the numbers that a session takes."""
+        lanes = self._make()
+        try:
+            return numbers_of(lanes.observation_space, observation)
+        finally:
+            lanes.close()
 
     @property
     def on_host(self) -> bool:
@@ -184,7 +197,7 @@ def from_gymnasium(
     draw all that is random from the seed that it is given. Actions are a `Discrete`,
     `MultiDiscrete` or `MultiBinary` space; `info["action_mask"]`, where there is one,
     says which are allowed. Rewards are not used. Observations of any space are
-    flattened.
+    flattened by `gymnasium.spaces.flatten`; `outcome` of the family does the same.
 
     Args:
         environment: the id of a registered environment; or a function without
@@ -209,6 +222,7 @@ def from_gymnasium(
     name = _known(environment, options)
     lanes = _made(name, options)
     env: Any = lanes.env  # pyright: ignore[reportAttributeAccessIssue]
+    names = names_of(lanes.observation_space)
     try:
         facts = _facts(env, lanes, name, num_hypotheses, num_queries, horizon)
         first = _FirstLook(lanes, name, facts)
@@ -227,6 +241,7 @@ def from_gymnasium(
         masks=first.says_masks,
         costs=tuple(map(float, costs)),
         queries_alike=queries_alike,
+        outcome_names=names,
         **facts,
     )
     return family

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium.spaces.utils import flatten
 
 from icpe.core.errors import IcpeError
 from icpe.core.host import SimulatorError, keep_failure
 from icpe.integrations.gymnasium.lanes import AbstractLanes, Seen
+from icpe.integrations.gymnasium.observations import numbers_of
 
 ArrayLike = Any
 Episode = tuple[int, bytes]
@@ -239,8 +239,7 @@ class HostWorld:
 
     def _read(self, seen: Seen) -> Told:
         space = next(iter(self._groups.values())).lanes.observation_space
-        flat: Any = flatten(space, seen.observation)
-        outcome = np.asarray(flat, np.float32).reshape(-1)
+        outcome = numbers_of(space, seen.observation)
         size = self._outcome_size = self._outcome_size or outcome.size
         if outcome.size != size or not np.all(np.isfinite(outcome)):
             what = "is not finite"
