@@ -79,7 +79,7 @@ def test_an_answer_in_words_may_be_repeated_with_its_token(client, rule):
     "query, answer, complaint",
     [
         (FEVER, "much", "must be a number, or empty if it is not known"),
-        (FEVER, "1,234", "1,234 may be 1.234 or 1234"),
+        (FEVER, "1,234", "1,234 may be 1.2340 or 1234"),
         (COUGH, "perhaps", "cannot be 'perhaps'"),
         (COUGH, {"cuogh": 1}, "There is no 'cuogh' to be told here"),
         (FEVER, [1, 2], "must be a number"),
@@ -105,7 +105,7 @@ def test_the_page_offers_words_and_takes_a_decimal_comma(client, rule):
 
     form, refused = answer(FEVER, **{"value-0": "1,234"})
     assert "Leave empty what is not known." in form
-    assert "1,234 may be 1.234 or 1234" in refused
+    assert "1,234 may be 1.2340 or 1234" in refused
     _, text = answer(FEVER, **{"value-0": "38,9"})
     assert ">38.9</td>" in text
     form, text = answer(COUGH, label=str(len(rule.family.levels[COUGH])))
