@@ -116,6 +116,20 @@ def test_a_diagnosis_by_keyboard_alone_goes_on_after_a_kill(tab, service):
     assert f"after {number - 1} of {number} answers" in tab.inner_text("#stage")
 
 
+def test_an_answer_sent_before_scripts_are_ready_keeps_the_place(tab, service):
+    begin(tab, service, "diagnosis")
+    tab.evaluate("""() => {
+        const button = document.querySelector("#label-0");
+        const chosen = document.createElement("input");
+        Object.assign(chosen, { type: "hidden", name: button.name });
+        chosen.value = button.value;
+        button.form.append(chosen);
+        button.form.submit();  // as a plain form
+    }""")
+    wait_for_answers(tab, 1)
+    tab.wait_for_selector("#question:focus", timeout=20_000)
+
+
 @pytest.mark.usefixtures("mnist")
 @pytest.mark.parametrize("tab", [{"color_scheme": "dark"}], indirect=True)
 def test_a_digit_by_clicks_on_patches(tab, service, tmp_path):

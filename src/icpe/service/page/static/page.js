@@ -76,11 +76,14 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 // Whoever answered by keyboard goes on where the page has changed, and not at its top.
 
-document.addEventListener("htmx:afterSettle", () => {
+const goOn = () => {
   if (document.activeElement !== document.body) return;
   const next = find("#the-answer") || find("#question");
   if (next) next.focus({ preventScroll: true });
-});
+};
+document.addEventListener("htmx:afterSettle", goOn);
+// An answer sent before htmx had seen its form came back as a whole page.
+if (document.referrer === location.href) goOn();
 
 // A picture of one's own, of which only the patches asked for are sent.
 
