@@ -141,6 +141,43 @@ def first_explorer_table(record: dict, _: dict) -> str:
     )
 
 
+def update_table(record: dict, _: dict) -> str:
+    """One update of each version, timed in one run."""
+    (run,) = record["runs"]
+    rows = [("version", "update", "compile"), ("---", "---:", "---:")]
+    rows += [
+        (name, f"{it['update_ms']:.0f} ms", f"{it['compile_seconds']:.0f} s")
+        for name, it in run.items()
+    ]
+    one = next(iter(run.values()))
+    return f"{_table(rows)}\n\nOn {one['device']} (jax {one['jax']})."
+
+
+def goal_table(record: dict, _: dict) -> str:
+    """Seconds to a judged explorer and to a goal, with an empty and a warm cache."""
+    rows: list[tuple[str, ...]] = [
+        ("cache", "learner", "first judged", "goal", "iterations", "there with"),
+        ("---", "---") + 4 * ("---:",),
+    ]
+    for cache in ("empty", "warm"):
+        for learner, name in (("ours", "universal"), ("paper", "the paper's")):
+            found = record[cache][learner]
+            judged = found.get("first_judged")
+            seconds = f"{found['seconds']:.0f} s"
+            rows.append(
+                (
+                    cache,
+                    name,
+                    "" if judged is None else f"{judged:.0f} s",
+                    seconds if found["reached"] else f"not within {seconds}",
+                    f"{found['iterations']}",
+                    f"{found['accuracy']:.3f} with {found['mean_queries']:.2f}",
+                )
+            )
+    run = record["empty"]
+    return f"{_table(rows)}\n\nOn {run['device']} (jax {run['jax']})."
+
+
 def processes_table(record: dict, _: dict) -> str:
     """What an iteration costs each process, beside what the cost model says."""
     rows: list[tuple[str, ...]] = [
@@ -181,6 +218,9 @@ TABLES: Tables = {
     "race-cpu": (race_table, "race-cpu"),
     "service": (service_table, "service"),
     "first-explorer": (first_explorer_table, "first-explorer"),
+    "update": (update_table, "update"),
+    "time-to-goal": (goal_table, "time-to-goal"),
+    "time-to-goal-cpu": (goal_table, "time-to-goal-cpu"),
 }
 """How each table of docs/performance.md is made, and the race that it speaks of."""
 SCALE_TABLES: Tables = {"processes": (processes_table, "processes")}

@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 
 CHUNKS = 4
+_IN_LOOPS = 30
+"""Kernels that run as often in an update belong to the steps of its episodes."""
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -36,16 +38,11 @@ def main(arguments: argparse.Namespace) -> None:
             environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
             command = [sys.executable, __file__, *words]
             started.append((name, subprocess.Popen(command, env=environment)))
-        while any(process.poll() is None for _, process in started):
-            if any(process.poll() for _, process in started):
-                break  # the others would wait for it
-            time.sleep(0.2)
-        failed = [name for name, process in started if process.poll()]
-        if failed:
-            for _, process in started:
-                process.kill()
-            raise SystemExit(f"These versions could not be timed: {', '.join(failed)}.")
-        found = {n: json.loads((turns / n).read_text()) for n, _ in started}
+        for name, process in started:
+            if process.wait():
+                print(f"{name} could not be timed.", file=sys.stderr)
+        made = [name for name, process in started if not process.returncode]
+        found = {name: json.loads((turns / name).read_text()) for name in made}
     arguments.out.write_text(json.dumps({"runs": [found]}, indent=1) + "\n")
     print(json.dumps(found))
 
@@ -54,23 +51,13 @@ def measure(arguments: argparse.Namespace) -> None:
     """Times one version, in this process, when all others have compiled."""
     sys.path.insert(0, arguments.versions[0])
     import jax
-    import jax.random as jr
 
-    from icpe.studies import speed
-
-    workload = speed.Workload(2048, steps=100, width=128, layers=3, repeats=10)
-    if arguments.tiny:
-        workload = speed.Workload(4, steps=6, width=8, layers=1, repeats=2)
-    learner = speed._learner(workload)
-    state = speed.placed(learner, learner.init(key=jr.key(0)))
-
-    def chunk(state):
-        began = time.perf_counter()
-        state, _ = speed.run_chunk(learner, state, workload.repeats)
-        return jax.block_until_ready(state), time.perf_counter() - began
-
-    state, compiling = chunk(state)
-    arguments.out.with_name(f"{arguments.out.name}.ready").touch()
+    repeats = 2 if arguments.tiny else 10
+    try:
+        chunk, state = prepared(repeats, arguments.tiny)
+        state, compiling = chunk(state)
+    finally:  # the others wait for it
+        arguments.out.with_name(f"{arguments.out.name}.ready").touch()
     while len(list(arguments.out.parent.glob("*.ready"))) < arguments.here:
         time.sleep(0.2)
     with (arguments.out.parent / "turn.lock").open("w") as turn:
@@ -78,12 +65,13 @@ def measure(arguments: argparse.Namespace) -> None:
         times = []
         for _ in range(CHUNKS):
             state, seconds = chunk(state)
-            times.append(seconds / workload.repeats)
+            times.append(seconds / repeats)
         if arguments.profile:
             with tempfile.TemporaryDirectory() as traces:
                 with jax.profiler.trace(traces):
                     chunk(state)
-                _print_kernels(Path(traces), workload.repeats)
+                print(arguments.versions[0])
+                _print_kernels(Path(traces), repeats)
     record = {
         "update_ms": round(1e3 * statistics.median(times), 2),
         "compile_seconds": round(compiling, 1),
@@ -91,6 +79,26 @@ def measure(arguments: argparse.Namespace) -> None:
         "jax": jax.__version__,
     }
     arguments.out.write_text(json.dumps(record))
+
+
+def prepared(repeats: int, tiny: bool):
+    """What runs so many updates, and the state of the training before them."""
+    import jax
+    import jax.random as jr
+
+    from icpe.studies import speed
+
+    workload = speed.Workload(2048, steps=100, width=128, layers=3, repeats=repeats)
+    if tiny:
+        workload = speed.Workload(4, steps=6, width=8, layers=1, repeats=repeats)
+    learner = speed._learner(workload)
+
+    def chunk(state):
+        began = time.perf_counter()
+        state, _ = speed.run_chunk(learner, state, repeats)
+        return jax.block_until_ready(state), time.perf_counter() - began
+
+    return chunk, speed.placed(learner, learner.init(key=jr.key(0)))
 
 
 def _print_kernels(folder: Path, updates: int) -> None:
@@ -102,7 +110,14 @@ def _print_kernels(folder: Path, updates: int) -> None:
             if event.get("ph") == "X" and "hlo_op" in event.get("args", {}):
                 seconds[event["name"]] += event["dur"] / 1e3 / updates
                 counts[event["name"]] += 1
-    for name, total in seconds.most_common(40):
+    print(
+        f"{sum(seconds.values()):8.3f} ms {sum(counts.values()) / updates:8.1f} x all"
+    )
+    loops = [name for name in counts if counts[name] >= _IN_LOOPS * updates]
+    inside = sum(seconds[name] for name in loops)
+    times = sum(counts[name] for name in loops) / updates
+    print(f"{inside:8.3f} ms {times:8.1f} x in loops over steps")
+    for name, total in seconds.most_common(100):
         print(f"{total:8.3f} ms {counts[name] / updates:8.1f} x {name[:100]}")
 
 

@@ -8,7 +8,7 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from icpe.nets.linear import Linear
+from icpe.nets.linear import Linear, product_summed_in_parts
 
 
 def test_a_layer_keeps_the_scale_of_its_input():
@@ -49,3 +49,20 @@ def test_gradients_of_rounded_layers_are_summed_in_full_precision():
     ]
     assert summed and all(dtype == jnp.float32 for dtype in summed)
     assert jax.grad(total)(layer).bias[0] == 2000.0
+
+
+def test_a_product_summed_in_parts_is_exact_and_its_gradient_nearly_so():
+    x = jr.normal(jr.key(0), (6, 50, 5))
+    matrix = jr.normal(jr.key(1), (5, 4))
+
+    def loss(product, matrix):
+        return jnp.sum(jnp.sin(jax.vmap(product, (0, None))(x, matrix)))
+
+    exact = ft.partial(jnp.matmul, precision="highest")
+    assert loss(product_summed_in_parts, matrix) == loss(exact, matrix)
+    rough = jax.grad(ft.partial(loss, product_summed_in_parts))(matrix)
+    true = jax.grad(ft.partial(loss, exact))(matrix)
+    # Each of 300 terms is rounded by at most 2^-8 of its size.
+    largest = 2**-8 * jnp.sum(jnp.abs(x), axis=(0, 1))[:, None]
+    assert np.all(np.abs(rough - true) <= largest)
+    assert np.abs(rough - true).max() > 0

@@ -143,7 +143,7 @@ def run_chunk(
     return _run_chunk(learner, state, jnp.asarray(size, jnp.int32))
 
 
-@ft.partial(jit_program, donate="all-except-first")
+@ft.partial(jit_program, donate="all-except-first", runs_long=True)
 def _run_chunk(learner, state, size) -> tuple[AnyState, AnyMetrics]:
     arrays, static = eqx.partition(state, eqx.is_array)
     own, rest = eqx.partition(learner, eqx.is_array)

@@ -172,7 +172,7 @@ class UniversalLearner(eqx.Module):
             config, self.family.spec, nets.prices, iteration, key=point_key
         )
         explorer = BehaviorExplorer(
-            NeuralExplorer(nets.for_play()),
+            NeuralExplorer(nets.for_play(), is_rough=True),
             ignore_stop_probability(config, iteration),
             _HIGH_RANK_SHARE if nets.predictions is not None else 0.0,
         )

@@ -17,7 +17,7 @@ from icpe.core.arrays import PRNGKey
 from icpe.core.memory import StepCount
 from icpe.nets.canvas import AbstractSummaryEncoder
 from icpe.nets.encoders import AbstractOutcomeEncoder
-from icpe.nets.linear import Linear
+from icpe.nets.linear import Linear, product_summed_in_parts
 from icpe.nets.tokens import Token
 from icpe.nets.transformer import (
     Cache,
@@ -89,8 +89,10 @@ class SequenceNet(eqx.Module):
             lambda leaf: jnp.pad(leaf, [(0, missing)] + [(0, 0)] * (leaf.ndim - 1)),
             (tokens, condition),
         )
-        embedded = jax.vmap(self.embed)(tokens, condition)
         is_rough = is_rough and self.transformer.config.bfloat16
+        asked = jnp.concatenate([tokens.query, condition], axis=-1)
+        product = product_summed_in_parts if is_rough else _exact_product
+        embedded = jax.vmap(self._embed)(tokens, product(asked, self._asked_matrix))
         features = self.transformer(embedded, is_rough=is_rough)
         head = ft.partial(
             self.head.rounded,
@@ -116,14 +118,28 @@ class SequenceNet(eqx.Module):
         self, token: Token, condition: Float[Array, "condition"]
     ) -> Float[Array, "width"]:
         """One token as the Transformer's input, before its position is added."""
+        asked = jnp.concatenate([token.query, condition])
+        return self._embed(token, _exact_product(asked, self._asked_matrix))
+
+    @property
+    def _asked_matrix(self) -> Float[Array, "asked width"]:
+        """Embeds query and condition at once."""
         layer = self.condition_embedding
-        x = jnp.matmul(  # of query and condition at once
-            jnp.concatenate([token.query, condition]),
-            jnp.concatenate([self.query_embedding, layer.weight.T]),
-            precision=lax.Precision.HIGHEST,
-        )
-        assert layer.bias is not None
-        x = jax.nn.gelu(x + layer.bias + self.outcome_encoder(token.outcome))
+        return jnp.concatenate([self.query_embedding, layer.weight.T])
+
+    def _embed(
+        self, token: Token, asked: Float[Array, "width"]
+    ) -> Float[Array, "width"]:
+        """A token whose query and condition are embedded already."""
+        bias = self.condition_embedding.bias
+        assert bias is not None
+        x = jax.nn.gelu(asked + bias + self.outcome_encoder(token.outcome))
         if self.summary_embedding is not None and token.summary is not None:
             x = x + jax.nn.gelu(self.summary_embedding(token.summary))
         return x
+
+
+def _exact_product(
+    x: Float[Array, "*tokens in"], matrix: Float[Array, "in out"]
+) -> Float[Array, "*tokens out"]:
+    return jnp.matmul(x, matrix, precision=lax.Precision.HIGHEST)

@@ -76,9 +76,9 @@ def points():
 
 
 @eqx.filter_jit
-def step_by_step(nets, history):
+def step_by_step(nets, history, is_rough=False):
     """The estimates at every position of each episode, by init and tell."""
-    explorer = NeuralExplorer(nets.for_play())
+    explorer = NeuralExplorer(nets.for_play(), is_rough=is_rough)
 
     def episode(point, queries, outcomes):
         first = explorer.init(nets.spec, point, outcomes[0])
@@ -144,8 +144,11 @@ def test_in_training_tied_heads_are_rounded_but_close_outcomes_stay_apart():
     history = random_history(ARMS)
     with jax.numpy_dtype_promotion("standard"):  # which jax's attention needs
         exact, rough = at_once(nets, history), at_once(nets, history, is_rough=True)
+        played = step_by_step(nets, history, is_rough=True)
+        shipped = step_by_step(nets, history)
     spread = np.std(exact.gain)
     assert 0 < np.abs(rough.gain - exact.gain).max() < 0.2 * spread
+    assert 0 < np.abs(played.gain - shipped.gain).max() < 0.2 * spread
     # A thousandth of their spread lies below the resolution of bfloat16 at 1.
     head = jax.tree.map(lambda leaf: leaf[0], nets.tied_heads)
     head = eqx.tree_at(lambda it: it.embed.weight, head, 1000.0 * head.embed.weight)
@@ -165,7 +168,7 @@ ASKED = Asked(jnp.asarray(0.02), jnp.asarray(5))
 
 
 def tied_estimates(nets, outputs, summary):
-    return nets._estimates(outputs, ASKED, summary, None)
+    return nets._estimates(outputs, ASKED, summary, None, jnp.float32)
 
 
 def test_the_tied_head_of_the_query_net_sees_the_belief_and_its_own_context():
@@ -284,6 +287,7 @@ def test_with_a_sure_answer_queries_differ_only_where_one_cannot_stop(can_stop, 
     spec = dataclasses.replace(SPEC, can_stop=can_stop, costs=())
     nets = random_nets(spec, belief=False)
     sure, removed = jnp.asarray([100.0, 0, 0, 0]), jnp.asarray([2.0, -1.0, 0.0, 0])
-    gain = nets._estimates(jnp.stack([sure, removed]), ASKED, None, None).gain
+    outputs = jnp.stack([sure, removed])
+    gain = nets._estimates(outputs, ASKED, None, None, jnp.float32).gain
     expected = np.asarray([2.0, -1.0, 0.0]) * unit - 0.02  # 5 queries at 0.02 left
     np.testing.assert_allclose(gain, expected, atol=1e-6)

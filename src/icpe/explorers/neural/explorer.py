@@ -34,9 +34,13 @@ class NeuralState(eqx.Module):
 
 
 class NeuralExplorer(AbstractExplorer):
-    """Asks the query of largest value; stops when stopping is worth as much."""
+    """Asks the query of largest value; stops when stopping is worth as much.
+
+    While it learns it may be rough, and rounds more.
+    """
 
     nets: ExplorerNets
+    is_rough: bool = eqx.field(static=True, default=False)
 
     @property
     def made_for(self) -> TaskSpec:
@@ -149,7 +153,13 @@ class NeuralExplorer(AbstractExplorer):
         self, token, summary, caches, price, max_queries, position, predicted
     ) -> NeuralState:
         estimates, caches = self.nets.step(
-            token, price, max_queries, caches, position, predicted
+            token,
+            price,
+            max_queries,
+            caches,
+            position,
+            predicted,
+            is_rough=self.is_rough,
         )
         unit = self.nets.config.transformer.length_unit
         return NeuralState(

@@ -214,10 +214,13 @@ class ExplorerNets(eqx.Module):
         caches: PyTree,
         position: StepCount,
         predicted: Predicted | None = None,
+        *,
+        is_rough: bool = False,
     ) -> tuple[Estimates, PyTree]:
         """Estimates at one more position, and the caches that include it.
 
-        `predicted` is what the tables say at that position, if there are any.
+        `predicted` is what the tables say at that position, if there are any. Where
+        they may be rough, heads for queries round as they do along a history.
         """
         condition = self.condition(price, max_queries, position.value)
         outputs, caches = eqx.filter_vmap(
@@ -229,7 +232,8 @@ class ExplorerNets(eqx.Module):
         if predicted is not None:
             assert self.predictions is not None
             told = predicted.told(self.predictions)
-        return self._estimates(outputs, asked, token.summary, told), caches
+        dtype = self.config.transformer.compute_dtype if is_rough else jnp.float32
+        return self._estimates(outputs, asked, token.summary, told, dtype), caches
 
     def trainable(self) -> "ExplorerNets":
         """Without the tables, which are counted and not trained."""
@@ -310,7 +314,7 @@ class ExplorerNets(eqx.Module):
         asked: Asked,
         summary: Float[Array, "*tokens features"] | None,
         told: Told | None,
-        dtype=jnp.float32,
+        dtype,
     ) -> Estimates:
         logits = outputs[0, ..., : self.spec.num_hypotheses]
         judged = outputs[1, ..., : self.spec.num_queries]
