@@ -1,7 +1,8 @@
 """Measures explorers trained from networks and item banks against the rules to beat.
 
     python benchmarks/own_data.py child FILE [docs]
-    python benchmarks/own_data.py bank FILE [docs]
+    python benchmarks/own_data.py bank FILE [docs] [--episodes 40000]
+    python benchmarks/own_data.py bank FILE [docs] --key bank-cpu
     python benchmarks/own_data.py pathfinder FILE [docs]
 
 FILE is a trained explorer:
@@ -168,6 +169,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("docs", nargs="?", type=Path, default=Path("docs"))
     parser.add_argument("--episodes", type=int)
+    parser.add_argument("--key", help="of the record, if not the name")
     given = parser.parse_args()
     if given.name == "write-bank":
         write_bank(given.file)
@@ -176,7 +178,7 @@ def main() -> None:
     path = given.docs / "data" / "own-data.json"
     record = json.loads(path.read_text()) if path.exists() else {}
     episodes = given.episodes or EPISODES[given.name]
-    record[given.name] = measure(given.name, artifact, episodes)
+    record[given.key or given.name] = measure(given.name, artifact, episodes)
     path.write_text(
         json.dumps(record, indent=1, default=lambda it: np.asarray(it).tolist()) + "\n"
     )

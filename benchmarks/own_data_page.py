@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 PAGES = {"child": "networks.md", "pathfinder": "networks.md", "bank": "item-banks.md"}
+PAGES["bank-cpu"] = PAGES["bank"]
 GREEDY = "information-gain"
 
 
@@ -31,8 +32,9 @@ def page_table(record: dict) -> str:
         [
             *lines,
             "",
-            f"Trained for {record['trained']['iterations']} iterations; "
-            f"{record['episodes']} cases, the same for all. With every query of the "
+            f"Trained for {record['trained']['iterations']} iterations on "
+            f"{_machine(record['trained']['device'])}; "
+            f"{record['episodes']:,} cases, the same for all. With every query of the "
             f"horizon made, {record['best_attainable']:.3f} of the answers are right. "
             f"A decision takes {_time(took['ours'])} trained and "
             f"{_time(took[GREEDY])} by `{GREEDY}`, on one busy core.",
@@ -51,6 +53,10 @@ def with_tables(text: str, record: dict) -> str:
 
 def _number(value: float | None) -> str:
     return "never" if value is None else f"{value:.2f}"
+
+
+def _machine(device: str) -> str:
+    return "a CPU" if device == "cpu" else f"an {device}"
 
 
 def _time(milliseconds: float) -> str:
