@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
+from noise_alarms import first_noise_alarm
 
 from icpe import zoo
 from icpe.artifact import Artifact
@@ -30,6 +31,7 @@ from icpe.cli.runtime import keep_compiled_programs
 from icpe.core.arrays import Scalar
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import OperatingPoint
+from icpe.evaluate.answers import Played
 from icpe.evaluate.guard import GuardStage, count_alarms, measure_guard
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -168,7 +170,7 @@ def power(names, fresh: int, episodes: int, units: int) -> None:
         if artifact.guard is None:
             continue
         if fresh:
-            alarms = count_alarms(artifact, artifact.guard, fresh, seed=SEED)
+            alarms = _false_alarms(artifact, fresh)
             _keep(name, {"fresh": fresh, "alarms": alarms})
         if not episodes:
             continue
@@ -178,6 +180,28 @@ def power(names, fresh: int, episodes: int, units: int) -> None:
             rows[word] = _noticed(artifact, changed(artifact, **change), number)
             print(name, word, rows[word], flush=True)
         _keep(name, {"changed": episodes, "noticed": rows})
+
+
+def _false_alarms(artifact: Artifact, episodes: int) -> list[int]:
+    """At each operating point, in sessions of the family itself."""
+    assert artifact.guard is not None
+    if artifact.family.any_units() is None:
+        return count_alarms(artifact, artifact.guard, episodes, seed=SEED)
+    points = GuardStage(artifact, SEED).points("fresh", episodes)
+    return [
+        sum(int(np.isfinite(_first_alarm(artifact, it)).sum()) for it in chunks)
+        for chunks in points
+    ]
+
+
+def _first_alarm(artifact: Artifact, played: Played) -> Float[np.ndarray, "episodes"]:
+    """As sessions raise it, which in units of one's own look at the noise as well."""
+    guard, known = artifact.guard, artifact.family.any_units()
+    assert guard is not None
+    first = played.scores(guard.law).first_alarm(guard.limits)
+    return (
+        first if known is None else np.minimum(first, first_noise_alarm(known, played))
+    )
 
 
 def _keep(name: str, found: dict[str, Any]) -> None:
@@ -200,8 +224,7 @@ def _noticed(artifact, family, episodes: int) -> dict[str, float | None]:
     *_, chunks = stage.points("power", episodes)
     first, numbers, length = [], [], []
     for played in chunks:
-        scores = played.scores(artifact.guard.law)
-        alarms = scores.first_alarm(artifact.guard.limits)
+        alarms = _first_alarm(artifact, played)
         first.append(np.where(alarms <= LONGEST, alarms, np.inf))
         told = artifact.guard.law.is_number(
             played.outcomes.reshape(-1, played.outcomes.shape[-1])
@@ -234,7 +257,7 @@ def _before_the_end(artifact, stage: GuardStage, episodes: int) -> float:
     point = OperatingPoint.at(horizon, **asked)
     key = jr.fold_in(jr.key(SEED), 1)
     found = [
-        played.until(cut).scores(artifact.guard.law).exceeds(artifact.guard.limits)
+        np.isfinite(_first_alarm(artifact, played.until(cut)))
         for played in stage.play(point, episodes, key)
     ]
     return float(np.concatenate(found).mean())

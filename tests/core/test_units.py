@@ -46,7 +46,9 @@ def test_units_and_offsets_leave_no_trace(factor, offset):
 
 
 def test_decimals_that_fall_between_two_steps_of_the_grid_do_not_flicker():
-    found = Reading(icpe.Units("s", matters=2.048), 2.048, (0.0,), 4, 1024.0)
+    found = Reading(
+        icpe.Units("s", matters=2.048), 2.048, (0.0,), 4, 1024.0, (0.25, 2.0)
+    )
     for level in np.linspace(0, 90, 31).round(3):
         assert found.outcome(level + 0.001, level) == (1 / 1024,)
 

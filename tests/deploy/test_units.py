@@ -203,6 +203,33 @@ def test_the_alarm_speaks_in_the_users_units_and_names(reported):
     assert reported.certificate_lost == said
 
 
+@pytest.mark.parametrize(
+    ("noise", "factor", "told"),
+    [
+        (1.5, 0.01, "a noise of 1.5 % was told"),
+        (None, 0.01, "a noise from 0.25 % to 2 % was assumed"),
+    ],
+    ids=["fractions", "noise not known"],
+)
+def test_repeats_with_another_noise_lose_the_certificate(noise, factor, told):
+    rng = np.random.default_rng(3)
+    units = icpe.Units("%", noise=noise, matters=1.0)
+    explorer = icpe.zoo.load("best-of-k")
+    session = Session(explorer, error_prob=0.1, units=units, names=NAMES)
+    while (query := session.ask()) is not None and session.alarm is None:
+        session.tell(query, 70.0 * factor + 1.5 * factor * rng.normal())
+    said = session.alarm
+    assert said is not None and not session.certified
+    found = re.fullmatch(
+        rf"repeats of the same setting scatter by ([\d.]+) %, where {told}; are the "
+        "units and the noise right[?]",
+        said,
+    )
+    assert found is not None, said
+    assert float(found[1]) == pytest.approx(1.5 * factor, rel=0.7)
+    assert len(session.history) <= 20
+
+
 def test_the_report_says_what_the_numbers_mean(reported):
     report = json.loads(json.dumps(reported.report()))
     assert report["units"] == dataclasses.asdict(MS)

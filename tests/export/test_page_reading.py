@@ -6,10 +6,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from icpe import export
 from icpe.core.errors import InvalidOutcomeError
+from icpe.core.units import Units
+from icpe.deploy.session_state import Answer
+from icpe.families.best_of_k import BestOfK
 from icpe.families.table.columns import TableAnswers
 
 TYPED = [
@@ -82,3 +86,36 @@ def test_an_answer_far_from_all_rows_is_strange_alike(value):
     text += f"console.log(JSON.stringify(whyStrange({cells}, 0, [{value}])));"
     done = subprocess.run([node, "-"], input=text, capture_output=True, text=True)
     assert json.loads(done.stdout) == answers.why_strange(0, [value])
+
+
+@pytest.mark.parametrize("noise", [1.5, None])
+@pytest.mark.parametrize("size", [1.0, 0.01, 5.0])
+def test_repeats_are_strange_alike(noise, size):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node")
+    folder = Path(export.__file__).parent / "page"
+    known = BestOfK().any_units()
+    units = Units("%", noise=noise, matters=1.0)
+    reading = known.reading(units, 3)
+    told = 70.0 + size * np.random.default_rng(0).normal(0.0, 1.5, 12)
+    history = [
+        Answer(i % 3, np.float32(reading.outcome(x, told[0])), True, x)
+        for i, x in enumerate(told)
+    ]
+    answers = [{"query": it.query, "outcome": it.outcome.tolist()} for it in history]
+    given = json.dumps([dataclasses.asdict(known), dataclasses.asdict(units), answers])
+    script = "\n".join(
+        (folder / name).read_text(encoding="utf-8")
+        for name in ("reading.js", "guard.js")
+    )
+    script += f"""
+        const [known, units, answers] = {given};
+        console.log(JSON.stringify(new Reading(known, units, 3).strangeNoise(answers)));
+    """
+    done = subprocess.run(
+        [node, "-"], input=script, capture_output=True, text=True, check=True
+    )
+    found = reading.measured(history).strange
+    assert json.loads(done.stdout) == found
+    assert (found is None) == (size == 1.0)

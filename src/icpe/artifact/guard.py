@@ -205,6 +205,8 @@ class Watch:
                 else f"{measured} came for {asked}, where {expected} were expected"
             )
             return f"{strange}; are the units and the order of answers right?"
+        if measured is not None and measured.strange is not None:
+            return measured.strange
         held = law.at_first if self.guard.limits.wider(number) else slice(None)
         if _together(odds[None, held])[0] > most_together:
             better = int(odds[held].max(axis=1).argmax())

@@ -13,6 +13,7 @@ _MODULES = (
     "reading",
     "decimals",
     "cells",
+    "noise",
     "units",
     "requests",
     "files",

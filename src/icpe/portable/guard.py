@@ -99,6 +99,8 @@ class Watch:
                 else f"{measured} came for {asked}, where {expected} were expected"
             )
             return f"{strange}; are the units and the order of answers right?"
+        if measured is not None and measured.strange is not None:
+            return measured.strange
         others = list(range(len(odds)))
         if guard.limits.get("first_wider") and self.number <= guard.limits["first"]:
             others = list(guard.law.at_first)

@@ -18,6 +18,7 @@ from icpe.portable.errors import (
     InvalidParameterError,
     UnsupportedError,
 )
+from icpe.portable.noise import as_noise, is_strange, scatter
 from icpe.portable.reading import as_array
 
 _UPWARDS = 1e-5
@@ -102,6 +103,8 @@ class Reading:
         first_outcome: what the family reveals at reset.
         number_of_things: how many the user's problem has, where that varies.
         grid: steps of the grid in one unit of the family.
+        noise: the least and the largest that there may be, in units of the family;
+            the same where it was told.
     """
 
     units: Units
@@ -109,6 +112,7 @@ class Reading:
     first_outcome: tuple[float, ...]
     number_of_things: int
     grid: float
+    noise: tuple[float, float]
 
     @property
     def question(self) -> str:
@@ -123,7 +127,24 @@ class Reading:
 
     def measured(self, history: Sequence[Any]) -> "Measured":
         """The last of several answers, for sentences about it."""
-        return Measured(self, history[-1].told, history[0].told)
+        strange = self._strange_noise(history)
+        return Measured(self, history[-1].told, history[0].told, strange)
+
+    def _strange_noise(self, history: Sequence[Any]) -> str | None:
+        """How repeats scatter, in words, if not as the noise that was told."""
+        degrees, squares = scatter((it.query, float(it.outcome[0])) for it in history)
+        if not is_strange(degrees, squares, *self.noise):
+            return None
+        number, scale = self.units.number, self.scale
+        found = number(float(f"{as_noise(degrees, squares) * scale:.2g}"))
+        least, most = (float(f"{it * scale:.4g}") for it in self.noise)
+        told = f"a noise of {number(self.units.noise or 0.0)} was told"
+        if self.units.noise is None:
+            told = f"a noise from {number(least)} to {number(most)} was assumed"
+        return (
+            f"repeats of the same setting scatter by {found}, where {told}; are the "
+            "units and the noise right?"
+        )
 
     def outcome(self, told: Any, first: Any = None) -> tuple[float, ...]:
         """The family's outcome of what was told.
@@ -161,11 +182,15 @@ class Reading:
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """What was told, in the user's units, and what was told first."""
+    """What was told, in the user's units, and what was told first.
+
+    `strange` says how repeats scatter, if not as the noise that was told.
+    """
 
     reading: Reading
     told: float
     first: float
+    strange: str | None = None
 
     def __str__(self) -> str:
         return self.reading.units.number(self.told)
@@ -230,15 +255,17 @@ class AnyUnits:
             )
         assert units.matters is not None
         scale, noise = units.matters, 0.0
+        possible = (self.least_noise, self.most_noise)
         if units.noise is not None:
             self._check_noise(units)
             scale = min(units.matters, units.noise / self.least_noise)
             noise = max(units.noise / scale, self.least_noise)
             noise = min(noise, self.most_noise)
+            possible = (noise, noise)
         # On a grid of its own, so that all units of measurement give the same bits.
         told = round(noise * 2**16) / 2**16
         first = (0.0, float(number), told)
-        return Reading(units, scale, first, number, self.grid)
+        return Reading(units, scale, first, number, self.grid, possible)
 
     def _check_noise(self, units: Units) -> None:
         assert units.noise is not None and units.matters is not None

@@ -355,6 +355,7 @@ class Watch {
         : `${measured.words} came for ${asked}, where ${expected} were expected`;
       return `${strange}; are the units and the order of answers right?`;
     }
+    if (measured !== null && measured.strange !== null) return measured.strange;
     const wider = first && this.limits.first_wider;
     const others = this.odds.map((_, i) => i).filter((i) => !wider || this.law.atFirst(i));
     const all = others.flatMap((i) => this.odds[i]);

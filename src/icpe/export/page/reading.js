@@ -225,6 +225,7 @@ class Reading {
       this.scale = Math.min(units.matters, units.noise / known.least_noise);
       noise = Math.min(Math.max(units.noise / this.scale, known.least_noise), known.most_noise);
     }
+    this.noise = noise ? [noise, noise] : [known.least_noise, known.most_noise];
     this.first_outcome = [0, number, Math.round(noise * 65536) / 65536];
   }
 
@@ -240,8 +241,36 @@ class Reading {
     return `Try {query}: what is the outcome${this.units.unit ? `, in ${this.units.unit}` : ""}?`;
   }
 
-  /** What was told, for sentences about it: itself, and ranges of outcomes of the family. */
-  measured(told, first) {
+  /** How repeats scatter, in words, if not as the noise that was told; as icpe.portable.noise. */
+  strangeNoise(history) {
+    const values = new Map();
+    for (const { query, outcome } of history) {
+      values.set(query, [...(values.get(query) || []), outcome[0]]);
+    }
+    let degrees = 0, squares = 0;
+    for (const all of values.values()) {
+      const mean = all.reduce((a, b) => a + b, 0) / all.length;
+      degrees += all.length - 1;
+      squares += all.reduce((sum, x) => sum + (x - mean) ** 2, 0);
+    }
+    if (!degrees) return null;
+    const [least, most] = this.noise, each = squares / degrees;
+    const below = Math.max(Math.min(each / least ** 2, 1), 1e-4), above = Math.max(each / most ** 2, 1);
+    const evidence = 0.5 * degrees * Math.max(...[below, above].map((it) => it - 1 - Math.log(it)));
+    if (!(evidence > Math.log((2 * degrees * (degrees + 1)) / 5e-3))) return null;
+    const { unit, noise } = this.units;
+    const say = (x, digits) => `${shown(Number(x.toPrecision(digits)), 10)} ${unit}`.trim();
+    const told = noise === null
+      ? `a noise from ${say(least * this.scale, 4)} to ${say(most * this.scale, 4)} was assumed`
+      : `a noise of ${say(noise, 10)} was told`;
+    return `repeats of the same setting scatter by ${say(Math.sqrt(each) * this.scale, 2)}, where ${told}; `
+      + "are the units and the noise right?";
+  }
+
+  /** What was told last, for sentences about it: itself, ranges of outcomes of the family, and
+      what is strange about repeats. */
+  measured(history) {
+    const { told } = history[history.length - 1], first = history[0].told;
     const { unit, smaller_is_better: smaller } = this.units;
     const between = (low, high) => {
       const away = smaller ? -this.scale : this.scale;
@@ -255,7 +284,7 @@ class Reading {
       }
       return `${ends.map((end) => shown(end, digits)).join(" to ")} ${unit}`.trim();
     };
-    return { words: `${shown(told, 10)} ${unit}`.trim(), between };
+    return { words: `${shown(told, 10)} ${unit}`.trim(), between, strange: this.strangeNoise(history) };
   }
 
   /** The family's outcome of what was told, beside what was told first. */

@@ -57,14 +57,14 @@ class Session {
       throw new Error(`The session has stopped, because ${this.sentence}; start a new session.`);
     }
     checkQuery(query, this.spec, this.allowed, this.reading ? this.reading.number : undefined);
-    let given = told, measured = null;
+    let given = told;
     if (this.reading) {
       const first = this.history.length ? this.history[0].told : null;
       given = this.reading.outcome(told, first);
-      measured = this.reading.measured(told, first === null ? told : first);
     }
     const outcome = readOutcome(given, this.spec, query);
-    const asked = query === this.next;
+    const asked = query === this.next, answer = { query, outcome, asked, told: this.reading ? told : null };
+    const measured = this.reading ? this.reading.measured([...this.history, answer]) : null;
     const turn = await this.step(this.state, query, outcome, this.history.length + 1);
     if (this.watch !== null) this.watch.add(this.belief, query, outcome, measured);
     if (!asked && !this.lost) {
@@ -76,7 +76,7 @@ class Session {
     if (terminated && this.spec.may_end === false && !this.lost) {
       this.lost = "the task was said to have ended, which tasks of this family never do";
     }
-    this.history.push({ query, outcome, asked, told: this.reading ? told : null });
+    this.history.push(answer);
     this.take(turn, terminated);
   }
 
