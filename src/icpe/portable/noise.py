@@ -9,12 +9,14 @@ is far from tight. Settings are repeated because they look good, which it leaves
 how rare alarms are in the family's own sessions is measured (`benchmarks/guards.py`).
 """
 
+import itertools
 import math
 from collections.abc import Iterable
 
 import numpy as np
 
 FALSE_ALARMS = 5e-3
+_MOST_DECIMALS = 16
 _LEAST_RATIO = 1e-4
 """Repeats that are all the same are no stranger than a hundredth of the noise."""
 
@@ -36,7 +38,19 @@ def scatter(answers: Iterable[tuple[int, float]]) -> tuple[int, float]:
     return degrees, squares
 
 
-def is_strange(degrees, squares, least: float, most: float):
+def resolution(values: Iterable[float]) -> float:
+    """How finely numbers were read: by their decimals, and by how close they come."""
+    ordered = sorted(values)
+    digits = max(map(_decimals, ordered))
+    apart = [b - a for a, b in itertools.pairwise(ordered) if b > a]
+    return max(10.0**-digits, min(apart, default=0.0))
+
+
+def _decimals(value: float) -> int:
+    return next((n for n in range(_MOST_DECIMALS) if round(value, n) == value), 99)
+
+
+def is_strange(degrees, squares, least, most, rounded=0.0):
     """Whether repeats scatter less than the least noise, or more than the most.
 
     Args:
@@ -44,10 +58,12 @@ def is_strange(degrees, squares, least: float, most: float):
         squares: of the distances, likewise.
         least: smallest noise that they may have.
         most: largest noise; the same if it is known.
+        rounded: to what they were rounded. Rounded repeats are often the same.
     """
     k = np.maximum(degrees, 1)
     mean = np.asarray(squares, float) / k
-    below = np.maximum(np.minimum(mean / least**2, 1.0), _LEAST_RATIO)
+    below = (mean + 0.5 * rounded**2) / least**2
+    below = np.maximum(np.minimum(below, 1.0), _LEAST_RATIO)
     above = np.maximum(mean / most**2, 1.0)
     evidence = (
         0.5 * k * np.maximum(below - 1.0 - np.log(below), above - 1.0 - np.log(above))

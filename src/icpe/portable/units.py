@@ -18,7 +18,7 @@ from icpe.portable.errors import (
     InvalidParameterError,
     UnsupportedError,
 )
-from icpe.portable.noise import as_noise, is_strange, scatter
+from icpe.portable.noise import as_noise, is_strange, resolution, scatter
 from icpe.portable.reading import as_array
 
 _UPWARDS = 1e-5
@@ -133,7 +133,8 @@ class Reading:
     def _strange_noise(self, history: Sequence[Any]) -> str | None:
         """How repeats scatter, in words, if not as the noise that was told."""
         degrees, squares = scatter((it.query, float(it.outcome[0])) for it in history)
-        if not is_strange(degrees, squares, *self.noise):
+        rounded = resolution(it.told for it in history) / self.scale
+        if not is_strange(degrees, squares, *self.noise, rounded):
             return None
         number, scale = self.units.number, self.scale
         found = number(float(f"{as_noise(degrees, squares) * scale:.2g}"))

@@ -202,6 +202,14 @@ function withNames(spec, names) {
   return { ...spec, query_names: every, hypothesis_names: every };
 }
 
+/** How finely numbers were read: by their decimals, and by how close they come. */
+function resolution(values) {
+  const ordered = [...values].sort((a, b) => a - b), places = [...Array(16).keys()];
+  const digits = ordered.map((it) => places.find((n) => Number(it.toFixed(n)) === it) ?? 99);
+  const apart = ordered.slice(1).map((it, i) => it - ordered[i]).filter((it) => it > 0);
+  return Math.max(10 ** -Math.max(...digits), apart.length ? Math.min(...apart) : 0);
+}
+
 /** How numbers in the user's units become outcomes: relative, in units of what matters. */
 class Reading {
   constructor(known, units, number) {
@@ -255,7 +263,9 @@ class Reading {
     }
     if (!degrees) return null;
     const [least, most] = this.noise, each = squares / degrees;
-    const below = Math.max(Math.min(each / least ** 2, 1), 1e-4), above = Math.max(each / most ** 2, 1);
+    const rounded = resolution(history.map((it) => it.told)) / this.scale;
+    const low = Math.min((each + 0.5 * rounded ** 2) / least ** 2, 1);
+    const below = Math.max(low, 1e-4), above = Math.max(each / most ** 2, 1);
     const evidence = 0.5 * degrees * Math.max(...[below, above].map((it) => it - 1 - Math.log(it)));
     if (!(evidence > Math.log((2 * degrees * (degrees + 1)) / 5e-3))) return null;
     const { unit, noise } = this.units;
