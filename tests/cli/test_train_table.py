@@ -67,12 +67,44 @@ def test_a_person_is_asked_for_features_by_name(made, monkeypatch, capsys):
 
 
 def test_an_answer_far_from_all_rows_is_pointed_out_at_once(made, monkeypatch, capsys):
-    lines = iter(["-5", "yes", "2", "", ""])
+    lines = iter(["-5", "-5", *["yes", "2", "", ""] * 2])
     monkeypatch.setattr("builtins.input", lambda prompt="": next(lines))
     assert main(["play", str(made[0]), "--human"]) == 0
     text = capsys.readouterr().out
-    assert "Mind that fever was -5, where the rows of the table have 3" in text
+    assert text.count("Mind that fever was -5, where the rows of the table have 3") == 1
+    assert text.count("What is fever?") == 2
     assert "The certificate does not cover this: fever was -5" in text
+
+
+def test_an_answer_that_was_mistyped_is_not_taken(made, monkeypatch, capsys):
+    lines = iter(["395", "39.5", "yes", "2", "", ""])
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(lines))
+    assert main(["play", str(made[0]), "--human"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Mind that fever was 395" in text and "The answer: ill." in text
+    assert "does not cover" not in text and "Asked for: at most" in text
+
+
+def test_the_last_answer_can_be_taken_back(made, monkeypatch, capsys):
+    lines = iter(["undo", "36.5", "undo", "39.5", "yes", "2", "", ""])
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(lines))
+    asked = ["play", str(made[0]), "--human", "--budget", "2"]
+    assert main(asked) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "There is nothing to undo yet." in text
+    assert text.count("The last answer is taken back.") == 1
+    assert text.count("1. What is fever?") == 3
+    assert "The answer: ill." in text
+
+
+def test_a_certificate_does_not_cover_what_was_taken_back(made, monkeypatch, capsys):
+    lines = iter(["36.5", "undo", "39.5", "yes", "2", "", ""])
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(lines))
+    price = str(made[1]["certificate"]["error_prob"])
+    assert main(["play", str(made[0]), "--human", "--error-prob", price]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    if "taken back" in text:  # it may stop after one answer
+        assert "The certificate does not cover this: an answer or a skip" in text
 
 
 def test_a_certificate_does_not_cover_an_answer_far_from_all_rows(made):

@@ -9,6 +9,7 @@ from support.pages import BLOCKS
 MADE = {
     "cases.csv": lambda: _breast_cancer(),
     "data.csv": lambda: _breast_cancer(),
+    "new.csv": lambda: _breast_cancer(),
     "costs.csv": lambda: "feature,cost\nworst area,2\n",
 }
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from icpe.cli.new_rows import check_new_rows, read_rows_for, say_which_rows
 from icpe.cli.options import (
     FamilyName,
     Goal,
@@ -29,7 +30,9 @@ _CURVE_BUDGET_POINTS = 8
 class Args:
     """Measure accuracy and number of queries of explorers on the same fresh tasks.
 
-    Give exactly one of --error-prob, --budget and --price. Intervals are 95 %.
+    Give exactly one of --error-prob, --budget and --price. Intervals are 95 %. An
+    explorer made from a table is measured on the rows that were put aside for its
+    certificate, or on rows of a new file (--rows).
     """
 
     explorers: Annotated[
@@ -48,6 +51,11 @@ class Args:
     """Number of episodes of each explorer."""
     seed: Seed = 0
     """Seed of the tasks, the noise and the explorers."""
+    rows: Annotated[
+        Path | None, tyro.conf.arg(metavar="TABLE.csv", help_behavior_hint="")
+    ] = None
+    """Instead of fresh tasks: rows that an explorer made from a table has never seen.
+    The column with the classes is that of training, or --target COLUMN."""
     plot: Annotated[
         Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")
     ] = None
@@ -64,6 +72,7 @@ class Args:
 EXAMPLES = (
     "icpe evaluate gaussian-bandit-4 top-two --error-prob 0.1",
     "icpe evaluate uniform --family binary-search --budget 4 --json",
+    "icpe evaluate questionnaire.safetensors --rows new.csv --error-prob 0.1",
 )
 
 
@@ -86,6 +95,11 @@ def _run(args: Args) -> int:
     from icpe.core.distributed import leads
 
     request = args.goal.request()
+    target = args.source.target
+    if args.rows is not None:
+        check_new_rows(args.rows, args.explorers, args.plot)
+        source = dataclasses.replace(args.source, target=None)
+        args = dataclasses.replace(args, source=source)
     check_address(args.where.engine, args.where.address)
     check_words(args.explorers, args.family, args.settings, args.source, request)
     if args.plot is not None:
@@ -98,6 +112,9 @@ def _run(args: Args) -> int:
     if args.plot is not None:
         check_plot_path(args.plot)
     keep_compiled_programs()
+    new = None
+    if args.rows is not None:
+        new = read_rows_for(cast, args.rows, target)
     with spread(args.where.engine, args.where.address):
         reports = evaluate(
             cast.explorers,
@@ -105,6 +122,7 @@ def _run(args: Args) -> int:
             **dataclasses.asdict(args.goal),
             episodes=args.episodes,
             seed=args.seed,
+            cases=None if new is None else new.cases,
             progress=progress_meter(),
         )
     if args.plot is not None:
@@ -116,6 +134,7 @@ def _run(args: Args) -> int:
         print_json(records[0] if len(records) == 1 else records)
     else:
         print_reports(output(), reports)
+        say_which_rows(output(), cast, request, reports, new)
     return 0
 
 

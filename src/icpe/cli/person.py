@@ -15,10 +15,15 @@ from icpe.core.spec import TaskSpec
 from icpe.portable.reading import listed, typed_number
 
 QUIT_WORDS = ("quit", "exit", "q")
+UNDO_WORD = "undo"
 
 
 class PersonLeft(Exception):
     """The person does not want to go on."""
+
+
+class TakenBack(Exception):
+    """The person takes the last answer back."""
 
 
 class InputEnded(PersonLeft):
@@ -44,6 +49,19 @@ class Person(AbstractWorld):
         self._family, self._read, self._write = family, read, write
         self._answers = family.answers()
         self._queries: list[int] = []
+        self._outcomes: list[Array] = []
+        self._kept: list[Array] = []
+        """Answers that stand from before one was taken back."""
+        self._first_outcome: Array | None = None
+
+    @property
+    def num_kept(self) -> int:
+        """How many answers stand from before one was taken back."""
+        return len(self._kept)
+
+    def take_back(self) -> None:
+        """Lets the episode begin again with all answers but the last."""
+        self._kept = self._outcomes[:-1]
 
     @property
     def num_answers(self) -> int:
@@ -58,9 +76,10 @@ class Person(AbstractWorld):
             InputEnded: there are no more lines.
         """
         spec = self._family.spec
+        self._queries, self._outcomes = [], []
+        if self._first_outcome is not None:
+            return self._result(self._first_outcome)
         self._first_outcome = jnp.zeros(spec.outcome_size)
-        self._queries = []
-        self._outcomes: list[Array] = []
         if reveals_something(self._family):
             names = ", ".join(spec.outcome_names) or "the first outcome"
             self._first_outcome = self._ask(f"Before the first query, type {names}.")
@@ -71,6 +90,7 @@ class Person(AbstractWorld):
 
         Raises:
             PersonLeft: the person typed quit.
+            TakenBack: the person takes the last answer back.
             InputEnded: there are no more lines.
         """
         spec = self._family.spec
@@ -79,12 +99,16 @@ class Person(AbstractWorld):
             question += f" ({', '.join(spec.query_outcomes[query])})"
         if self._answers is not None:
             question += f" ({self._answers.hint(query)})"
-        outcome = self._ask(f"{step + 1}. {question}", query)
+        if step < self.num_kept:
+            outcome = self._kept[step]
+        else:
+            outcome = self._ask(f"{step + 1}. {question}", query)
         self._queries.append(query)
         self._outcomes.append(outcome)
         return self._result(outcome)
 
     def _ask(self, question: str, query: int | None = None) -> Array:
+        doubted = None
         while True:
             self._write(question)
             try:
@@ -93,19 +117,28 @@ class Person(AbstractWorld):
                 raise InputEnded from None
             if line.strip().lower() in QUIT_WORDS:
                 raise PersonLeft
+            if line.strip().lower() == UNDO_WORD:
+                if self._queries:
+                    raise TakenBack
+                self._write("   There is nothing to undo yet.")
+                continue
             try:
                 if self._answers is None or query is None:
                     outcome = parse_outcome(line, self._family.spec, query)
                 else:
                     outcome = self._answers.read(query, line)
-                    if strange := self._answers.why_strange(query, outcome):
-                        self._write(f"   Mind that {strange}.")
+                    strange = self._answers.why_strange(query, outcome)
+                    if strange is not None and line != doubted:
+                        self._write(f"   Mind that {strange}. If so, type it again.")
+                        doubted = line
+                        continue
             except InvalidOutcomeError as error:
                 self._write(f"   {error}")
                 continue
             return jnp.asarray(outcome, jnp.float32)
 
     def _result(self, outcome: Array) -> StepResult:
+        assert self._first_outcome is not None
         history = History(
             jnp.asarray(self._queries, jnp.int32),
             jnp.stack([self._first_outcome, *self._outcomes]),

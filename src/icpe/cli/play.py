@@ -1,10 +1,8 @@
 """`icpe play`: one episode in the terminal."""
 
 import dataclasses
-import functools as ft
 import importlib.util
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +39,7 @@ class Args:
     )
     goal: tyro.conf.OmitArgPrefixes[Goal] = dataclasses.field(default_factory=Goal)
     human: bool = False
-    """You answer the queries; type quit to leave."""
+    """You answer the queries; type undo to take an answer back, quit to leave."""
     seed: Seed = 0
     """Seed of the task, the noise and the explorer."""
     episode: Annotated[int, tyro.conf.arg(metavar="N")] = 0
@@ -102,7 +100,12 @@ def run(args: Args) -> int:
     keep_compiled_programs()
     if args.human:
         guard = getattr(cast.explorers[args.explorer], "guard", None)
-        return _play_with_person(args, cast.family, request, player, guard)
+        from icpe.cli.human import play_with_person
+
+        number = (args.seed, args.episode)
+        return play_with_person(
+            args.explorer, number, cast.family, request, player, guard
+        )
     _play_with_simulator(args, cast.family, request, player)
     return 0
 
@@ -133,7 +136,7 @@ def _play_with_simulator(args: Args, family, request, player) -> None:
     from icpe.cli.episode import SimulatedWorld, episode_key, run_episode
     from icpe.cli.film import Film
     from icpe.cli.terminal import output, print_json
-    from icpe.cli.view import EpisodeView
+    from icpe.cli.view import EpisodeView, say_what_was_promised, served
     from icpe.families.registry import describe
 
     console = output()
@@ -142,7 +145,7 @@ def _play_with_simulator(args: Args, family, request, player) -> None:
     film = Film(family)
     world = SimulatedWorld(family, key=episode_key(args.seed, args.episode))
     if not args.json:
-        at = _served(request, player)
+        at = served(request, player)
         console.print(f"[bold]{args.explorer}[/] plays {describe(family)}{at}")
     end = run_episode(
         player,
@@ -155,7 +158,7 @@ def _play_with_simulator(args: Args, family, request, player) -> None:
         print_json(_record(args.explorer, family, end, world.truth))
     else:
         view.end(end, world.truth)
-        _say_what_was_promised(console, request)
+        say_what_was_promised(console, request)
     if args.save is not None:
         film.save(args.save, args.explorer, end, world.truth)
         if not args.json:
@@ -164,94 +167,6 @@ def _play_with_simulator(args: Args, family, request, player) -> None:
         _draw_strip(args.strip, spec, end, world.truth)
         if not args.json:
             console.print(f"Drawn step by step: {args.strip}", highlight=False)
-
-
-def _play_with_person(args: Args, family, request, player, guard) -> int:
-    """The exit status: 1 if the input ended before there was an answer."""
-    import jax.random as jr
-    from rich.markup import escape
-
-    from icpe.cli.episode import episode_key, run_episode
-    from icpe.cli.person import (
-        InputEnded,
-        Person,
-        PersonLeft,
-        check_person_can_play,
-        invitation,
-    )
-    from icpe.cli.terminal import output
-    from icpe.cli.view import EpisodeView
-    from icpe.families.registry import describe, family_name
-
-    console = output()
-    key = episode_key(args.seed, args.episode)
-    check_person_can_play(family, family_name(family))
-    view = EpisodeView(console, family, show_query=False)
-    person = Person(family, read=input, write=ft.partial(console.print, markup=False))
-    console.print(
-        f"[bold]{escape(args.explorer)}[/] questions you: {escape(describe(family))}"
-        f"{_served(request, player)}\n"
-        f"{escape(invitation(family, family_name(family)))}; type quit to leave."
-    )
-    try:
-        end = run_episode(
-            player,
-            family,
-            person,
-            key=jr.fold_in(key, 0),
-            on_exchange=view.exchange,
-            notices_contradictions=True,
-            guard=guard,
-        )
-    except InputEnded:
-        number = person.num_answers
-        print(
-            f"icpe: The input ended after {number} answer{'' if number == 1 else 's'}, "
-            "before there was a result.",
-            file=sys.stderr,
-        )
-        return 1
-    except (PersonLeft, KeyboardInterrupt):
-        console.print("\nGoodbye.")
-        return 0
-    view.end(end, truth=None)
-    _say_what_was_promised(console, request)
-    if player.certificate is not None:
-        _say_what_holds(console, end, guard)
-    return 0
-
-
-def _say_what_holds(console, end, guard) -> None:
-    """Whether the certificate covers what a person answered."""
-    if end.strange is not None:
-        dot = "" if end.strange.endswith("?") else "."
-        said = f"The certificate does not cover this: {end.strange}{dot}"
-    elif guard is None:
-        said = "Nothing checked whether the answers look right: mind the units."
-    else:
-        return
-    console.print(said, soft_wrap=True, highlight=False, markup=False)
-
-
-def _say_what_was_promised(console, request) -> None:
-    if request.promised is not None:
-        console.print(
-            f"[dim]Asked for: {request.promised}.[/]", soft_wrap=True, highlight=False
-        )
-
-
-def _served(request, player) -> str:
-    """The price of a trained explorer, and whether its error is certified there."""
-    from icpe.cli.terminal import assurance
-
-    price = float(player.operating_point.price)
-    if not price:
-        return ""
-    if request.error_prob is None:
-        return f" at price {price:.4g}"
-    it = player.certificate
-    state = assurance(*(None, None) if it is None else (it.confidence, it.attempt))
-    return f" at price {price:.4g}, {state}"
 
 
 def _check_strip(args: Args, family) -> None:

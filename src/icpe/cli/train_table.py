@@ -187,7 +187,8 @@ def _made(args: Args):
         )
     table = operating_table(fitted)
     seconds = time.perf_counter() - began
-    return make_artifact(fitted, table, seed=args.seed, seconds=seconds)
+    made = {"seed": args.seed, "seconds": seconds, "target": one_line(args.target)}
+    return make_artifact(fitted, table, **made)
 
 
 def _choice(args: Args, artifact):

@@ -4,10 +4,12 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
+from icpe.artifact.player import Player
 from icpe.cli.episode import EpisodeEnd, Exchange
-from icpe.cli.terminal import bar, skyline
+from icpe.cli.terminal import assurance, bar, skyline
 from icpe.core.family import AbstractTaskFamily
 from icpe.core.history import History
+from icpe.core.request import Request
 from icpe.core.spec import TaskSpec
 
 _BAR_WIDTH = 24
@@ -119,3 +121,23 @@ def belief_lines(belief: np.ndarray, spec: TaskSpec) -> list[str]:
             noun, verb = "others", "share"
         lines.append(f"[dim]{num_others} {noun} {verb} {rest:.3f}[/]")
     return lines
+
+
+def say_what_was_promised(console: Console, request: Request) -> None:
+    """In the words of the request, if it promises anything."""
+    if request.promised is not None:
+        console.print(
+            f"[dim]Asked for: {request.promised}.[/]", soft_wrap=True, highlight=False
+        )
+
+
+def served(request: Request, player: Player) -> str:
+    """The price of a trained explorer, and whether its error is certified there."""
+    price = float(player.operating_point.price)
+    if not price:
+        return ""
+    if request.error_prob is None:
+        return f" at price {price:.4g}"
+    it = player.certificate
+    state = assurance(*(None, None) if it is None else (it.confidence, it.attempt))
+    return f" at price {price:.4g}, {state}"

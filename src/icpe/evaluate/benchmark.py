@@ -34,6 +34,7 @@ def evaluate(
     promise: Promise | str = Promise.AVERAGE,
     episodes: int = 10_000,
     seed: int = 0,
+    cases: PyTree | None = None,
     progress: AbstractProgress | None = None,
 ) -> list[Report]:
     """Measures each explorer at one operating point, one report each.
@@ -53,6 +54,8 @@ def evaluate(
         promise: what error_prob is promised about.
         episodes: number of episodes of each explorer.
         seed: seed of tasks, noise and the explorers' own randomness.
+        cases: tasks of your own with a leading axis, each played once, in place of
+            all of these.
         progress: receives every finished part.
 
     Raises:
@@ -63,7 +66,7 @@ def evaluate(
     request = Request(error_prob, budget, price, max_queries, promise=promise)
     ready = {name: serve(it, request, family) for name, it in explorers.items()}
     return [
-        measure(name, player, request, family, episodes, seed, progress)
+        measure(name, player, request, family, episodes, seed, progress, cases)
         for name, player in ready.items()
     ]
 
@@ -109,12 +112,18 @@ def measure(
     episodes: int,
     seed: int,
     progress: AbstractProgress | None = None,
+    cases: PyTree | None = None,
 ) -> Report:
     """One player on one request; see `evaluate`."""
     progress = NoProgress() if progress is None else progress
     progress.start(name, episodes)
+    if cases is None:
+        cases = family.held_out_cases()
     try:
-        tally = _tally(player, family, episodes, seed, progress)
+        if cases is None:
+            tally = _tally(player, family, episodes, seed, progress)
+        else:
+            tally = _tally_cases(player, family, cases, seed)
     finally:
         progress.finish()
     return _report(name, family, request, player, seed, tally)
@@ -127,9 +136,6 @@ def _tally(
     seed: int,
     progress: AbstractProgress,
 ) -> Tally:
-    cases = family.held_out_cases()
-    if cases is not None:
-        return _tally_cases(player, family, cases, seed)
     chunks = rollout_chunks(
         player.explorer,
         family,

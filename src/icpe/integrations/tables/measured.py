@@ -47,9 +47,14 @@ def operating_table(fitted: FittedTable, caps: tuple[int, ...] = ()) -> Operatin
 
 
 def make_artifact(
-    fitted: FittedTable, table: OperatingTable, *, seed: int, seconds: float
+    fitted: FittedTable,
+    table: OperatingTable,
+    *,
+    seed: int,
+    seconds: float,
+    target: str | None = None,
 ) -> Artifact:
-    """The file of a table's explorer."""
+    """The file of a table's explorer; `target` is the column with the classes."""
     family = fitted.family
     return Artifact(
         nets=SavedRule.of(family, RULE),
@@ -67,6 +72,7 @@ def make_artifact(
                 zip(family.classes, fitted.rows_by_class, strict=True)
             ),
             "first_question": family.query_names[_usual_first(fitted)],
+            **({} if target is None else {"target": target}),
         },
         provenance=provenance(seconds=round(seconds, 3)),
         table=table,

@@ -102,7 +102,7 @@ def read_csv(path: Path, target: str) -> tuple[list[Column], list[str]]:
         DataError: the file cannot be read, or is no such table.
         UnknownNameError: it has no column of that name.
     """
-    cells, place = _cases(path, target)
+    cells, place = rows_with_class(path, target)
     columns, unknown = [], collections.Counter()
     for index, name in enumerate(cells.header):
         if index == place:
@@ -117,13 +117,18 @@ def read_csv(path: Path, target: str) -> tuple[list[Column], list[str]]:
 
 def read_words(path: Path, target: str, name: str) -> list[str]:
     """One column of a CSV file as it is written there, of the rows with a class."""
-    cells, _ = _cases(path, target)
+    cells, _ = rows_with_class(path, target)
     place = cells.header.index(one_line(name))
     return [row[place] for row in cells.rows]
 
 
-def _cases(path: Path, target: str) -> tuple[Cells, int]:
-    """The rows that have a class, and the place of the column that says which."""
+def rows_with_class(path: Path, target: str) -> tuple[Cells, int]:
+    """The rows of a CSV file that have a class, and the column that says which.
+
+    Raises:
+        DataError: the file cannot be read, or no row has a class.
+        UnknownNameError: it has no column of that name.
+    """
     cells = read_rows(path, (target,))
     target = one_line(target)
     if target not in cells.header:
