@@ -15,7 +15,7 @@ from icpe.explorers.registry import (
 )
 from icpe.explorers.rules.belief_explorer import BeliefExplorer, PosteriorStopping
 from icpe.explorers.rules.exact import make_top_two, make_uniform
-from icpe.families import BinarySearch, GaussianBandit
+from icpe.families import BinarySearch, FeedbackGraph, GaussianBandit, GroupTesting
 from support.toy_tasks import TwoDoors
 
 
@@ -65,6 +65,19 @@ def test_a_family_that_nothing_serves_says_so():
     family = TwoDoors()
     with pytest.raises(UnsupportedError, match="no exact posterior"):
         make_explorer("uniform", family)
+
+
+def test_a_belief_that_cannot_serve_a_rule_is_told_what_it_lacks():
+    """The exact belief of a graph knows its posterior, and no more than that."""
+    with pytest.raises(UnsupportedError) as caught:
+        make_explorer("information-gain", FeedbackGraph())
+    message = str(caught.value)
+    assert "GraphMeansBelief" in message or "OneBestBelief" in message
+    assert "AbstractPredictiveBelief does with the method information_gains" in message
+    assert "that serve 'feedback-graph' are:" in message
+    assert "battleship" not in message
+    with pytest.raises(UnsupportedError, match="queries are not about its"):
+        make_explorer("top-two", GroupTesting())
 
 
 def test_families_and_explorers_are_found_from_either_side():

@@ -32,7 +32,11 @@ def missing_extra(needing: str, extra: str) -> MissingExtraError:
 
 
 def not_served(
-    explorer: str, family: str, served: Iterable[str], others: Iterable[str]
+    explorer: str,
+    family: str,
+    served: Iterable[str],
+    others: Iterable[str],
+    lacks: str = "",
 ) -> str:
     """A message about an explorer that cannot play a family.
 
@@ -41,17 +45,19 @@ def not_served(
         family: the family's name.
         served: the families that it serves.
         others: the explorers that serve the family.
+        lacks: what the family lacks for it, where that is known.
     """
     cannot = f"Explorer {explorer!r} cannot serve family {family!r}"
     others = tuple(others)
     if not others:
         return (
             f"{cannot}, and no other baseline can: it gives no exact posterior. "
-            "Add log_likelihood or exact_belief to its class, or train an explorer."
+            "Add log_likelihood or exact_belief (for information-gain an "
+            "AbstractPredictiveBelief) to its class, or train an explorer."
         )
+    why = f": {lacks}" if lacks else f", only {', '.join(served)}"
     return (
-        f"{cannot}, only {', '.join(served)}; the explorers that serve {family!r} are: "
-        f"{', '.join(others)}."
+        f"{cannot}{why}; the explorers that serve {family!r} are: {', '.join(others)}."
     )
 
 

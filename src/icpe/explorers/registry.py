@@ -19,6 +19,7 @@ from icpe.core.family import AbstractTaskFamily
 from icpe.families.registry import family_name, family_names, make
 
 Serves = Callable[[AbstractTaskFamily], bool]
+Lacks = Callable[[AbstractTaskFamily], str]
 
 
 class ExplorerParameter(NamedTuple):
@@ -42,9 +43,14 @@ class _Entry(NamedTuple):
     serves: Serves
     summary: str
     about: About
+    lacks: Lacks
 
 
 _ENTRIES: dict[str, _Entry] = {}
+
+
+def _nothing_known(family: AbstractTaskFamily) -> str:
+    return ""
 
 
 def register_explorer(
@@ -53,6 +59,7 @@ def register_explorer(
     families: tuple[type[AbstractTaskFamily], ...] | Serves,
     summary: str,
     about: About = About(),  # noqa: B008, an immutable tuple
+    lacks: Lacks = _nothing_known,
 ) -> None:
     """Makes an explorer available by name to `make_explorer` and the command line.
 
@@ -64,6 +71,8 @@ def register_explorer(
             family, as a function.
         summary: one line for people.
         about: reference, guarantee and the requests it serves, for people.
+        lacks: what a family lacks that it cannot serve, in words; "" if that is no
+            more than that it is another family.
 
     Raises:
         InvalidParameterError: the name is taken by another factory.
@@ -75,7 +84,7 @@ def register_explorer(
     serves = families
     if not callable(serves):
         serves = ft.partial(_is_one_of, serves)
-    _ENTRIES[name] = _Entry(factory, serves, summary, about)
+    _ENTRIES[name] = _Entry(factory, serves, summary, about, lacks)
 
 
 def make_explorer(
@@ -107,6 +116,7 @@ def make_explorer(
                 family_name(family),
                 accepted_families(name),
                 explorers_for(family),
+                entry.lacks(family),
             )
         )
     return entry.factory(family, **given)

@@ -6,6 +6,8 @@ from icpe.explorers.registry import About, register_explorer
 from icpe.explorers.rules.exact import (
     asks_about_hypotheses,
     has_optimum,
+    lacks_arms,
+    lacks_gains,
     make_information_gain,
     make_informed_greedy,
     make_optimal,
@@ -35,6 +37,7 @@ register_explorer(
         "after Russo 2020, Simple Bayesian algorithms for best-arm identification",
         _BY_POSTERIOR,
     ),
+    lacks_arms,
 )
 register_explorer(
     "information-gain",
@@ -46,6 +49,7 @@ register_explorer(
         "sampling",
         _BY_POSTERIOR,
     ),
+    lacks_gains,
 )
 register_explorer(
     "informed-greedy",

@@ -91,6 +91,31 @@ def predicts(family: AbstractTaskFamily) -> bool:
     return isinstance(family.exact_belief(), AbstractPredictiveBelief)
 
 
+def lacks_gains(family: AbstractTaskFamily) -> str:
+    """What keeps a family with an exact belief from `information-gain`, in words."""
+    belief = family.exact_belief()
+    if belief is None or isinstance(belief, AbstractPredictiveBelief):
+        return ""
+    return (
+        f"its exact belief {type(belief).__name__!r} does not say what queries are "
+        "expected to tell, as an icpe.core.belief.AbstractPredictiveBelief does with "
+        "the method information_gains(state)"
+    )
+
+
+def lacks_arms(family: AbstractTaskFamily) -> str:
+    """What keeps a family with an exact belief from `top-two`, in words."""
+    spec = family.spec
+    if not has_belief(family) or spec.asks_about_hypotheses:
+        return ""
+    if not spec.can_stop:
+        return "an explorer cannot stop and answer there (TaskSpec.can_stop)"
+    return (
+        f"its {spec.num_queries} queries are not about its {spec.num_hypotheses} "
+        "hypotheses one by one, with the same number and names"
+    )
+
+
 def has_optimum(family: AbstractTaskFamily) -> bool:
     """Whether an optimal explorer is known."""
     return family.optimal_explorer() is not None
