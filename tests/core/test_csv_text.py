@@ -1,8 +1,10 @@
 """CSV files as spreadsheets of different countries write them."""
 
+import unicodedata
+
 import pytest
 
-from icpe.core.csv_text import read_cells
+from icpe.core.csv_text import one_line, read_cells
 from icpe.core.errors import DataError
 from icpe.core.number_text import EITHER
 
@@ -44,6 +46,14 @@ def test_what_excel_writes_in_western_europe_is_read_with_a_word(written):
     with pytest.warns(UserWarning, match="it is read as Windows-1252"):
         cells = read_cells(path)
     assert cells.header == ["Größe", "Preis", "y"] and cells.rows[0][1] == "5 €"
+
+
+def test_letters_in_two_parts_equal_those_in_one(written):
+    """As programs on a Mac write them; they look the same."""
+    apart = unicodedata.normalize("NFD", "Größe;y\nhöher;p\n")
+    cells = read_cells(written(apart), ("Größe",))
+    assert cells.header == ["Größe", "y"] and cells.rows == [["höher", "p"]]
+    assert one_line(unicodedata.normalize("NFD", "Größe")) == "Größe"
 
 
 def test_lines_are_counted_as_an_editor_counts_them(written):

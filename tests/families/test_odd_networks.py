@@ -1,5 +1,10 @@
 """Networks with odd names, many states, certainties and impossible findings."""
 
+import gzip
+import re
+import unicodedata
+import warnings
+
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -7,7 +12,7 @@ import numpy as np
 import pytest
 
 import icpe
-from icpe.core.errors import InvalidParameterError
+from icpe.core.errors import DataError, InvalidParameterError
 from icpe.families import from_network
 from icpe.families.network.reading import variables_in_words
 
@@ -158,3 +163,59 @@ def test_who_does_not_know_the_variables_is_told_them():
         from_network(bn, target="disease")
     many = filled({f"x{i}": "ab" for i in range(30)}, [])
     assert variables_in_words(many).endswith("x22, x23 and 6 others.")
+
+
+GERMAN = """network x {{ }}
+variable Störung {{ type discrete [ 2 ] {{ "ölig", "trocken" }}; }}
+variable "Geräusch" {{ type discrete [ 2 ] {{ laut, {other} }}; }}
+probability ( Störung ) {{ table 0.3, 0.7; }}
+probability ( "Geräusch" | Störung ) {{ ("ölig") 0.8, 0.2; (trocken) 0.1, 0.9; }}
+"""
+
+
+def test_what_windows_writes_in_western_europe_is_read_with_a_word(tmp_path):
+    path = tmp_path / "x.bif"
+    path.write_bytes(GERMAN.format(other="gewöhnlich").encode("latin-1"))
+    with pytest.warns(UserWarning, match="it is read as Windows-1252.*save it in UTF"):
+        family = from_network(path, "Störung")
+    assert family.spec.query_names == ("Geräusch",)
+    assert family.spec.hypothesis_names == ("ölig", "trocken")
+    packed = tmp_path / "x.bif.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.warns(UserWarning, match=r"x\.bif\.gz is not text in UTF-8"):
+        from_network(packed, "Störung")
+
+
+def test_another_code_page_is_refused(tmp_path):
+    path = tmp_path / "x.bif"
+    path.write_bytes(GERMAN.format(other="обычно и тихо").encode("cp1251", "replace"))
+    with pytest.raises(DataError, match="not text in UTF-8; save it in UTF-8"):
+        from_network(path, "Störung")
+
+
+def test_letters_in_two_parts_equal_those_in_one(tmp_path):
+    path, costs = tmp_path / "x.bif", tmp_path / "costs.csv"
+    apart = unicodedata.normalize("NFD", GERMAN.format(other="gewöhnlich"))
+    path.write_text(apart, encoding="utf-8")
+    costs.write_text(unicodedata.normalize("NFD", "query,cost\nGeräusch,3\n"))
+    for form in ("NFC", "NFD"):
+        target = unicodedata.normalize(form, "Störung")
+        family = from_network(path, target, costs=costs)
+        assert family.spec.query_names == ("Geräusch",)
+        assert family.spec.costs == (3.0,)
+
+
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-8"])
+def test_xml_says_its_encoding(tmp_path, encoding):
+    path = tmp_path / "x.bifxml"
+    states = {"Störung": ("ölig", "trocken"), "Geräusch": ("laut", "leise")}
+    gum.saveBN(filled(states, [("Störung", "Geräusch")]), str(path))
+    head = f'<?xml version="1.0" encoding="{encoding}"?>'
+    text = re.sub(r"^<\?xml[^>]*\?>", head, path.read_text(encoding="utf-8"))
+    assert text.startswith(head)
+    path.write_text(text, encoding=encoding)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*is not text in UTF-8")
+        family = from_network(path, "Störung")
+    assert family.spec.query_names == ("Geräusch",)
+    assert family.spec.hypothesis_names == ("ölig", "trocken")

@@ -8,6 +8,7 @@ from icpe.cli.options import Source
 from icpe.cli.similar_files import similar_file
 from icpe.cli.values import convert
 from icpe.core.csv_text import holds_tensors, read_cells
+from icpe.core.decoding import composed
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
@@ -108,7 +109,7 @@ def content_limits(source: Source) -> dict[str, int]:
         InvalidParameterError: a word is written otherwise, or names a content twice.
     """
     limits: dict[str, int] = {}
-    for word in source.content_limits:
+    for word in map(composed, source.content_limits):
         content, equals, number = word.rpartition("=")
         if not equals or not content.strip() or not number.strip().isdecimal():
             raise InvalidParameterError(

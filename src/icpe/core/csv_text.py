@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from icpe.core.decoding import composed, decoded
 from icpe.core.errors import DataError
 from icpe.core.number_text import decimal_mark
 from icpe.portable.reading import folded
@@ -23,9 +24,6 @@ _LARGEST = 2**28
 _NUM_LOOKED_AT = 50
 _MOST_ABOVE = 10
 """Lines above a header, such as a title, in which it is still looked for."""
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_MOST_FOREIGN = 0.6
-"""Share of letters beyond ASCII, in the words of a text that have any."""
 _SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)
 """The first line of some files that Excel is to open."""
 
@@ -64,7 +62,7 @@ def read_cells(path: Path, wanted: Sequence[str] = ()) -> Cells:
     Raises:
         DataError: the file cannot be read, is empty, or a row has another length.
     """
-    text = _text(path)
+    text, wanted = _text(path), list(map(one_line, wanted))
     if said := _SEPARATOR.match(text):
         delimiter, text = said[1], "\n" + text[said.end() :]
     else:
@@ -121,7 +119,7 @@ def read_rows(path: Path, wanted: Sequence[str] = ()) -> Cells:
 
 def one_line(name: str) -> str:
     """The name of a column as `Cells` has it, which in a file may go over lines."""
-    return " ".join(name.split())
+    return " ".join(composed(name).split())
 
 
 def _text(path: Path) -> str:
@@ -138,40 +136,12 @@ def _text(path: Path) -> str:
         )
     if holds_tensors(given):
         raise DataError(f"{path} is an icpe file, not a table.")
-    try:
-        return given.decode("utf-16" if given[:2] in _UTF_16 else "utf-8-sig")
-    except UnicodeDecodeError:
-        text = _windows_text(given)
-    if text is None:
-        raise DataError(f"{path} is not text in UTF-8; save it as CSV UTF-8.")
-    warnings.warn(
-        f"{path} is not text in UTF-8; it is read as Windows-1252, which Excel writes "
-        "in Western Europe. If letters look wrong, save it as CSV UTF-8.",
-        stacklevel=3,
-    )
-    return text
+    return decoded(given, path, remedy="save it as CSV UTF-8")
 
 
 def holds_tensors(first: bytes) -> bool:
     """Whether bytes begin as those of a trained explorer do: a size, and JSON."""
     return first[4:9] == b"\0\0\0\0{"
-
-
-def _windows_text(given: bytes) -> str | None:
-    """Text in Windows-1252, None if it is probably something else.
-
-    Nearly all bytes are letters in it. Words of Western Europe have some letters beyond
-    ASCII; those of another code page, such as a Cyrillic one, have no others.
-    """
-    try:
-        text = given.decode("cp1252")
-    except UnicodeDecodeError:
-        return None
-    if any(it < " " and it not in "\t\r\n\f" for it in text):
-        return None
-    letters = "".join(it for it in re.findall(r"[^\W\d_]+", text) if not it.isascii())
-    foreign = sum(not it.isascii() for it in letters)
-    return text if foreign <= _MOST_FOREIGN * len(letters) else None
 
 
 def _parsed(text: str, delimiter: str, most: int | None = None) -> _Lines:

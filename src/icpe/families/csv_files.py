@@ -8,6 +8,7 @@ from typing import Any
 
 from icpe.core.checks import is_whole
 from icpe.core.csv_text import read_cells
+from icpe.core.decoding import composed
 from icpe.core.errors import DataError, suggesting
 from icpe.portable.decimals import as_number
 
@@ -59,7 +60,7 @@ class Table:
         Raises:
             DataError: it is empty.
         """
-        word = str(self.columns[column][row]).strip()
+        word = composed(str(self.columns[column][row])).strip()
         if not word:
             raise DataError(f"{self.where(row)}: {column} is empty; give it a name.")
         return word
@@ -195,6 +196,8 @@ def _in_order(
     found: dict[str, float] = {}
     for query, cost in given:
         name: Any = names[query] if _is_index(query, names) else query
+        if isinstance(name, str) and name not in names:
+            name = composed(name)
         if name not in names:
             raise DataError(
                 suggesting(

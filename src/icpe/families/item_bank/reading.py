@@ -9,6 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from icpe.core.decoding import composed
 from icpe.core.errors import DataError, InvalidParameterError
 from icpe.families.csv_files import Table, read_costs, read_table
 from icpe.families.item_bank.law import ItemBank
@@ -66,7 +67,7 @@ def from_item_bank(
         if names.index(name) != row:
             raise DataError(f"{table.where(row)} repeats item {name!r}; rename one.")
     thresholds = _thresholds(table)
-    limits = tuple((content_limits or {}).items())
+    limits = tuple((composed(it), n) for it, n in (content_limits or {}).items())
     if limits and "content" not in table.columns:
         raise DataError(
             f"{table.name} has no column 'content', which limits are about."
@@ -86,7 +87,7 @@ def from_item_bank(
         grades=tuple(np.isfinite(thresholds).sum(axis=1).tolist()),
         item_names=tuple(names),
         band_names=tuple(map(str, bands)),
-        content=tuple(map(str, table.columns.get("content", ()))),
+        content=tuple(composed(str(it)) for it in table.columns.get("content", ())),
         content_limits=limits,
         costs=read_costs(costs, tuple(names), num_queries=len(names)),
         horizon=max_items or 0,

@@ -9,6 +9,7 @@ import math
 import re
 from pathlib import Path
 
+from icpe.core.decoding import composed
 from icpe.core.errors import DataError, suggesting
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -40,12 +41,12 @@ class PlainNames:
 
     def variable(self, name: str) -> str:
         """The name of a variable."""
-        return self.variables.get(name, name)
+        return self.variables.get(name, composed(name))
 
     def states(self, name: str, labels: list[str]) -> tuple[str, ...]:
         """The names of the states of a variable, in the order of its labels."""
         if name not in self.labels:
-            return tuple(labels)
+            return tuple(map(composed, labels))
         return tuple(
             self.labels[name][int(label.removeprefix("s"))] for label in labels
         )
@@ -55,13 +56,13 @@ def with_plain_names(copy: Path, said: str) -> PlainNames:
     """Rewrites a file with plain names, if it looks as expected, and tells the others.
 
     Args:
-        copy: a file that may be changed.
+        copy: a file in UTF-8 that may be changed.
         said: what it is called in complaints.
 
     Raises:
         DataError: a variable or a state is not defined, or is defined twice.
     """
-    text = _COMMENT.sub("", copy.read_text(encoding="utf-8", errors="replace"))
+    text = _COMMENT.sub("", copy.read_text(encoding="utf-8"))
     found = _VARIABLE.findall(text)
     if not found:
         return PlainNames()

@@ -1,6 +1,7 @@
 """From the file of a Bayesian network to a family, through pyAgrum."""
 
 import gzip
+import re
 import shutil
 import tempfile
 import warnings
@@ -11,6 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from icpe.core.decoding import composed, decoded
 from icpe.core.errors import (
     DataError,
     InvalidParameterError,
@@ -26,6 +28,7 @@ from icpe.families.network.law import Network
 _RUNS_CODE = ("pkl",)
 """Formats that run what is in the file."""
 _MOST_LISTED = 24
+_XML_ENCODING = re.compile(r"""^(<\?xml\b[^>]*?\bencoding=["'])[^"']*""")
 
 
 def from_network(
@@ -54,11 +57,12 @@ def from_network(
     """
     title, bn, names = _load(network)
     variables = {names.variable(bn.variable(i).name()): i for i in bn.nodes()}
+    target = composed(str(target))
     if target not in variables:
         raise InvalidParameterError(
             suggesting(
                 f"target must be a variable of {title}; got {target!r}",
-                str(target),
+                target,
                 variables,
                 _listed(variables),
             )
@@ -136,6 +140,7 @@ def _load(network: Any) -> tuple[str, Any, PlainNames]:
                 shutil.copyfile(path, copy)
         except (OSError, EOFError) as error:
             raise DataError(f"{path} cannot be read: {error}.") from None
+        _write_as_utf_8(copy, path)
         names = PlainNames()
         if copy.suffix.lower() == ".bif":
             names = with_plain_names(copy, str(path))
@@ -162,6 +167,15 @@ def _load(network: Any) -> tuple[str, Any, PlainNames]:
     return path.name, bn, names
 
 
+def _write_as_utf_8(copy: Path, path: Path) -> None:
+    """What pyAgrum can read, in letters that are equal where they look equal."""
+    given = copy.read_bytes()
+    text = decoded(given, path, remedy="save it in UTF-8")
+    text = _XML_ENCODING.sub(r"\1UTF-8", text)
+    if text.encode() != given:
+        copy.write_text(text, encoding="utf-8", newline="")
+
+
 def _pyagrum() -> Any:
     try:
         with warnings.catch_warnings():
@@ -176,7 +190,7 @@ def _pyagrum() -> Any:
 def _check_queries(queries: Sequence[str], target: str, variables, title: str):
     if isinstance(queries, str):
         queries = [queries]
-    queries = [str(name) for name in queries]
+    queries = [composed(str(name)) for name in queries]
     for name in queries:
         if name not in variables:
             raise InvalidParameterError(
