@@ -13,7 +13,10 @@ from icpe.core.episode import StopReason
 from icpe.core.errors import (
     ConflictError,
     InvalidOutcomeError,
+    InvalidParameterError,
+    OperatingPointError,
     SessionError,
+    UnsupportedError,
 )
 from icpe.deploy import Session, open_session
 from icpe.deploy.events import Kind
@@ -397,3 +400,34 @@ def test_events_are_plain_json(storage):
     session.tell(ask(session), 0.1)
     text = json.dumps([it.to_dict() for it in session.events], allow_nan=False)
     assert "0.1" in text and BANDIT.spec.num_queries == 3
+
+
+def test_a_session_that_is_not_there_is_not_begun_without_a_request(storage, tmp_path):
+    opened(storage, id="trial-7")
+    with pytest.raises(SessionError, match="no session 'trial-8'") as it:
+        reopened(storage, id="trial-8")
+    assert "did you mean 'trial-7'?" in str(it.value)
+    assert "to begin one, say what is asked for: error_prob" in str(it.value).lower()
+    file = tmp_path / "sessions.db"
+    with pytest.raises(SessionError, match="there is no file of sqlite:///"):
+        reopened(f"sqlite:///{file}")
+    with pytest.raises(OperatingPointError, match="Exactly one of"):
+        reopened(f"sqlite:///{file}", id=None)
+    with pytest.raises(OperatingPointError, match="between 0 and 1"):
+        opened(f"sqlite:///{file}", error_prob=2.0)
+    assert not file.exists()
+    opened(f"sqlite:///{file}")
+    assert file.exists() and reopened(f"sqlite:///{file}").id == "trial"
+
+
+def test_an_explorer_in_memory_is_to_be_a_file_first(storage):
+    family = icpe.make("binary-search", size=4)
+    greedy = icpe.make_explorer("information-gain", family)
+    with pytest.raises(InvalidParameterError, match=r"icpe\.make_rule\(family"):
+        open_session(greedy, family, storage=storage, error_prob=0.1)
+
+
+def test_the_family_may_be_named_if_it_is_that_of_the_artifact(storage):
+    assert open_session(small_bandit(), BANDIT, storage=storage, budget=3).ask() == 0
+    with pytest.raises(UnsupportedError, match="family is not the one"):
+        open_session(small_bandit(), icpe.make("gaussian-bandit"), storage=storage)

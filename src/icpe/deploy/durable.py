@@ -16,7 +16,14 @@ from icpe import zoo
 from icpe.artifact import Artifact
 from icpe.artifact.certificate import digest
 from icpe.artifact.trees import hash_arrays
-from icpe.core.errors import ConflictError, InvalidParameterError, SessionError
+from icpe.core.errors import (
+    ConflictError,
+    InvalidParameterError,
+    SessionError,
+    suggesting,
+)
+from icpe.core.explorer import AbstractExplorer
+from icpe.core.family import AbstractTaskFamily
 from icpe.core.request import LEAST_CONFIDENCE, Promise, Request
 from icpe.core.units import Units
 from icpe.deploy.answers_csv import answers_csv
@@ -26,12 +33,19 @@ from icpe.deploy.report_html import report_page
 from icpe.deploy.session import AbstractSession
 from icpe.deploy.session_rules import SessionRules
 from icpe.deploy.session_state import Change, complete
-from icpe.deploy.setup import Setup
-from icpe.deploy.storage import AbstractStorage, check_session_id, open_storage
+from icpe.deploy.setup import Setup, family_of
+from icpe.deploy.storage import (
+    AbstractStorage,
+    check_session_id,
+    is_missing,
+    open_storage,
+)
 from icpe.families.registry import describe
 
 _LONGEST_NAME = 200
 """Of a model, in a storage."""
+_MOST_LOOKED_AT = 1000
+"""Sessions among which one of nearly the same name is looked for."""
 
 
 def artifact_hash(artifact: Artifact) -> str:
@@ -151,7 +165,8 @@ class DurableSession(AbstractSession):
 
 
 def open_session(
-    artifact: Artifact | str | Path,
+    artifact: Artifact | str | Path | Any,
+    family: AbstractTaskFamily | None = None,
     *,
     storage: str | AbstractStorage,
     id: str | None = None,
@@ -171,7 +186,8 @@ def open_session(
     """A durable session: the one of this id if there is one, else a new one.
 
     Args:
-        artifact: a trained explorer, its file, or its name in the zoo.
+        artifact: a trained explorer or a saved rule, its file, or its name in the zoo.
+        family: that of the artifact if None; it must be the same.
         storage: where sessions are kept: `sqlite:///trial.db`,
             `postgresql://USER@HOST/DATABASE`, `memory://`, or a storage.
         id: of the session; a new session gets one that nobody can guess if None.
@@ -191,24 +207,30 @@ def open_session(
 
     Raises:
         SessionError: there is a session of this id with another artifact or request,
-            or with other units or names.
+            or with other units or names; or there is none, and nothing is asked for.
         StorageError: the storage cannot be used now.
         IcpeError: the arguments are refused as by `icpe.Session`.
     """
     artifact, model = _loaded(artifact)
-    storage = open_storage(storage)
+    family = family_of(artifact, family)
     asked = (error_prob, budget, price, max_queries, confidence, promise)
     goals = (error_prob, budget, price)
     if id is not None:
-        events = tuple(storage.read(check_session_id(id)))
+        check_session_id(id)
+        events = ()
+        if not is_missing(storage):
+            storage = open_storage(storage)
+            events = tuple(storage.read(id))
         if events:
             if goals != (None, None, None):
                 _check_request(events[0], Request(*asked), id)
             _check_words(events[0], units, names, id)
             return DurableSession(artifact, storage, id, events)
+        if goals == (None, None, None):
+            raise SessionError(_not_there(id, storage))
     setup = Setup.of(
         artifact,
-        None,
+        family,
         Request(*asked),
         first_outcome=first_outcome,
         query_mask=query_mask,
@@ -217,6 +239,7 @@ def open_session(
         units=units,
         names=names,
     )
+    storage = open_storage(storage)  # which makes a file; all is checked by now
     id = id or new_session_id()
     rules = SessionRules(setup)
     begun: Change = complete(rules.begin(), rules.live)
@@ -230,10 +253,25 @@ def open_session(
     return DurableSession(artifact, storage, id, events)
 
 
-def _loaded(artifact: Artifact | str | Path) -> tuple[Artifact, str | None]:
+def _not_there(id: str, storage: str | AbstractStorage) -> str:
+    """A message about a session that was to be opened again."""
+    begin = "to begin one, say what is asked for: error_prob, budget or price."
+    if isinstance(storage, str):
+        return f"There is no session {id!r}: there is no file of {storage}; {begin}"
+    near = [it.id for it in storage.sessions(_MOST_LOOKED_AT)]
+    return suggesting(f"There is no session {id!r} in this storage", id, near, begin)
+
+
+def _loaded(artifact: Artifact | str | Path | Any) -> tuple[Artifact, str | None]:
     """The explorer, and its name: in the zoo, or that of its file."""
     if isinstance(artifact, Artifact):
         return artifact, None
+    if isinstance(artifact, AbstractExplorer):
+        raise InvalidParameterError(
+            "artifact must be a file or what icpe.train and icpe.make_rule return, so "
+            "that the session can be opened again; got an explorer in memory: make a "
+            "rule with icpe.make_rule(family, score) or the command icpe rule."
+        )
     if not isinstance(artifact, str | os.PathLike):
         raise InvalidParameterError(
             "artifact must be a trained explorer, its file, or its name in the zoo; "

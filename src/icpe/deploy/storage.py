@@ -17,6 +17,7 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from icpe.core.errors import (
     ConflictError,
@@ -28,6 +29,7 @@ from icpe.deploy.events import Event, Status
 
 _IMPORTED_LATER = ("prometheus_client",)
 """Packages that read the environment when they are imported."""
+_SQLITE = "sqlite:///"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -184,6 +186,14 @@ def open_storage(place: "str | AbstractStorage") -> AbstractStorage:
     from icpe.deploy.sql import SqlStorage
 
     return SqlStorage(place)
+
+
+def is_missing(place: "str | AbstractStorage") -> bool:
+    """Whether a place is a file of SQLite that is not there, and would be made."""
+    if not isinstance(place, str) or not place.startswith(_SQLITE):
+        return False
+    path = place.removeprefix(_SQLITE).partition("?")[0]
+    return not path.startswith("file:") and not Path(path).exists()
 
 
 def check_serve_extra(package: str, purpose: str) -> None:
