@@ -22,6 +22,7 @@ from icpe.deploy import Session, open_session
 from icpe.deploy.events import Kind
 from icpe.deploy.memory import MemoryStorage
 from icpe.families import RandomTests
+from support.exports import certified
 from support.service_models import BANDIT, small_bandit
 
 
@@ -36,7 +37,7 @@ def opened(storage, id="trial", **asked):
     )
 
 
-def reopened(storage, id="trial"):
+def reopened(storage, id: str | None = "trial"):
     return open_session(small_bandit(), storage=storage, id=id)
 
 
@@ -431,3 +432,20 @@ def test_the_family_may_be_named_if_it_is_that_of_the_artifact(storage):
     assert open_session(small_bandit(), BANDIT, storage=storage, budget=3).ask() == 0
     with pytest.raises(UnsupportedError, match="family is not the one"):
         open_session(small_bandit(), icpe.make("gaussian-bandit"), storage=storage)
+
+
+def test_a_session_says_where_it_stands_in_one_line(storage):
+    session = opened(storage, budget=2)
+    assert repr(session).startswith("<DurableSession 'trial': 0 answers, leader ")
+    assert repr(session).endswith("; open; not certified>")
+    session.tell(ask(session), 0.2)
+    session.tell(ask(session), 0.1)
+    text = repr(session)
+    assert "2 answers" in text and f"leader {session.recommendation_name}" in text
+    assert f"; stopped, because {session.stop_reason.sentence}; " in text
+    in_memory = Session(icpe.make_explorer("top-two", BANDIT), BANDIT, budget=1)
+    assert "<Session: 0 answers, leader arm 0 with probability 0.33" in repr(in_memory)
+    promised = Session(certified(small_bandit()), error_prob=0.1)
+    assert repr(promised).endswith("; open; certified>")
+    promised.skip()
+    assert promised.certificate_lost in repr(promised)

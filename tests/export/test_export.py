@@ -149,6 +149,7 @@ def test_the_best_of_several_settings_in_the_units_of_the_user():
     units = Units("%", noise=1.5, matters=1.0)
     told = iter([12.1, 14.4, 11.0, 14.2, 13.9, 12.5, 14.1, 14.3])
     twins = Twins(artifact, budget=8, units=units, names=["red", "green", "blue"])
+    assert "there are 3 of them" in twins.refused(lambda it: it.tell(3, 1.0))
     while twins.one.ask() is not None:
         name = twins.one.query_name
         assert "finite number in %" in twins.refused(

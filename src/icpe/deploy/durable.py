@@ -144,6 +144,10 @@ class DurableSession(AbstractSession):
         """The report as one page that needs nothing else."""
         return report_page(self.report())
 
+    @property
+    def _called(self) -> str:
+        return f" {self.id!r}"
+
     def _look(self) -> None:
         new = tuple(self._storage.read(self.id, len(self._events)))
         if not new:

@@ -158,6 +158,23 @@ class AbstractSession:
         with self._turns:
             self._make(self._rules.close, Repeatable(token, Kind.CLOSED, {}))
 
+    def __repr__(self) -> str:
+        """Where it stands, in one line."""
+        answers, belief = len(self.history), self.posterior
+        leader = self.recommendation_name
+        if belief is not None:
+            leader += f" with probability {belief[self.recommendation]:.3g}"
+        where = "closed" if self.closed else "open"
+        if self.stop_reason is not StopReason.RUNNING:
+            where = f"stopped, because {self.stop_reason.sentence}"
+        lost = self.certificate_lost
+        certified = "certified" if self.certified else "not certified"
+        return (
+            f"<{type(self).__name__}{self._called}: "
+            f"{answers} {'answer' if answers == 1 else 'answers'}, leader {leader}; "
+            f"{where}; {certified}{f', since {lost}' if lost else ''}>"
+        )
+
     @property
     def query_name(self) -> str | None:
         """The name of the query to make next; None after the stop."""
@@ -277,6 +294,11 @@ class AbstractSession:
     def operating_point(self) -> OperatingPoint:
         """The price or budget by which the request is served."""
         return self._rules.setup.player.operating_point
+
+    @property
+    def _called(self) -> str:
+        """What tells it from others, with a blank before."""
+        return ""
 
     def _look(self) -> None:
         """Takes notice of what others have done."""
