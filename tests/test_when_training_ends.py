@@ -96,6 +96,8 @@ def test_while_values_still_improve_the_last_part_is_put_off(
 ):
     verdict, _ = judged(Situation(done, finish, values), accuracy=values[-1])
     assert verdict.finish == expected
+    grows = expected is not None and expected > finish
+    assert verdict.why == ("longer: still improving" if grows else "")
 
 
 def test_it_judges_after_the_first_chunk_and_then_forty_times(judged):
@@ -155,6 +157,8 @@ def test_an_error_probability_that_is_not_served_puts_the_end_off(
         Situation(done, finish), accuracy=accuracy, settings=config(error_prob=0.05)
     )
     assert verdict.finish == expected
+    longer = "longer: an accuracy of 0.95 is not reached yet"
+    assert verdict.why == (longer if expected else "")
 
 
 def test_values_that_are_level_do_not_end_a_training_whose_error_is_not_served(judged):

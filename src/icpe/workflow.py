@@ -162,19 +162,25 @@ class Judging:
         if self._config.error_prob and max(judgment.accuracy) < wanted:
             longest = _LONGEST * self._config.num_iterations
             if at.done >= 0.9 * at.finish and at.finish < longest:
-                verdict = verdict._replace(finish=min(longest, round(1.3 * at.finish)))
+                verdict = verdict._replace(
+                    finish=min(longest, round(1.3 * at.finish)),
+                    why=f"longer: an accuracy of {wanted:g} is not reached yet",
+                )
             return verdict
         share = 1.0 - self._config.decay_fraction
         soon = math.ceil(at.done / share)
         is_plateau = has_stopped_improving((*at.judged, value))
         if self._ends_early and is_plateau and soon < at.finish:
             reason = "judged values had stopped improving"
-            return verdict._replace(finish=soon, reason=reason)
+            why = "shorter: no longer improving"
+            return verdict._replace(finish=soon, reason=reason, why=why)
         begins_now = at.finish <= soon < at.finish + every / share
         if self._ends_early and begins_now and is_still_improving((*at.judged, value)):
             later = math.ceil((at.done + every) / share)
             most = _LONGER * self._config.num_iterations
-            return verdict._replace(finish=max(at.finish, min(later, most)))
+            finish = max(at.finish, min(later, most))
+            why = "longer: still improving" if finish > at.finish else ""
+            return verdict._replace(finish=finish, why=why)
         return verdict
 
 

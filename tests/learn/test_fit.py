@@ -16,7 +16,7 @@ import pytest
 from icpe.artifact.sealed import read_document
 from icpe.core.errors import InvalidParameterError, TrainingDivergedError
 from icpe.core.progress import AbstractProgress
-from icpe.learn.fit import FitOptions, fit
+from icpe.learn.fit import FitOptions, Verdict, fit
 from icpe.learn.learner import UniversalLearner
 from support.toy_tasks import TwoDoors
 
@@ -98,6 +98,19 @@ def test_all_iterations_are_done_and_told(uninterrupted, whole_config, tmp_path)
     assert [line["iteration"] for line in lines] == [2, 4, 6]
     assert {"inference_loss", "query_loss", "accuracy", "seconds"} <= set(lines[0])
     assert_same_bits(result, uninterrupted)
+
+
+def test_why_a_training_grows_is_said_beside_its_progress(whole_config):
+    def judge(at, nets):
+        if at.done == 2:
+            return Verdict("judged", finish=8, why="longer: still improving")
+        return None
+
+    progress = Heard()
+    assert fit(FAMILY, whole_config, judge=judge, progress=progress).iterations == 8
+    assert progress.notes[0] == "judged (longer: still improving)"
+    assert progress.notes[-1].startswith("loss ")
+    assert progress.notes[-1].endswith(" (longer: still improving)")
 
 
 def test_ctrl_c_leaves_a_checkpoint_that_resumes_to_the_same_bits(

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax.numpy as jnp
 import pytest
 
 from icpe.core.spec import TaskSpec
@@ -119,14 +120,31 @@ def test_the_outlook_says_with_how_many_queries(piloted, family, words):
     assert ("a longer horizon" in sentence) is not family.spec.ask_once
 
 
+class Known(TwoDoors):
+    """The same with the law of its answers."""
+
+    def log_likelihood(self, hypothesis, query, outcome):
+        right = jnp.where(outcome[0] > 0.5, self.reliability, 1 - self.reliability)
+        return jnp.log(jnp.where(query == 0, right, 0.5))
+
+
 @pytest.mark.parametrize(("error_prob", "is_refused"), [(0.05, True), (0.2, False)])
 def test_an_error_probability_out_of_reach_is_said_to_be(
     piloted, error_prob, is_refused
 ):
     piloted(PILOT)
-    sentence = outlook(FAMILY, TrainConfig(error_prob=error_prob))
+    sentence = outlook(Known(0.8, 6), TrainConfig(error_prob=error_prob))
     words = f"An error probability of {error_prob} may be out of reach"
     assert (words in sentence) is is_refused
+
+
+def test_a_rule_without_an_exact_posterior_cannot_say_what_is_out_of_reach(piloted):
+    """Where the family's state matters, training goes far beyond it."""
+    piloted(PILOT)
+    sentence = outlook(FAMILY, TrainConfig(error_prob=0.05))
+    assert "out of reach" not in sentence
+    assert "Whether an error probability of 0.05 is within reach this rule" in sentence
+    assert "reach" not in outlook(FAMILY, TrainConfig(error_prob=0.2))
 
 
 class Mastermind(TwoDoors):

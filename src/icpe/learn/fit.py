@@ -88,7 +88,8 @@ class Verdict(NamedTuple):
         value: how good they are, in one number.
         is_enough: training is complete.
         finish: bring the end forward, or put it off, to this iteration.
-        reason: why, in words.
+        reason: why it ends there, in words, if it does.
+        why: why the end was moved, for people, beside the progress from then on.
     """
 
     note: str = ""
@@ -97,6 +98,7 @@ class Verdict(NamedTuple):
     is_enough: bool = False
     finish: int | None = None
     reason: str = ""
+    why: str = ""
 
 
 class Situation(NamedTuple):
@@ -235,7 +237,7 @@ def _fit_learner(
     if options.metrics is not None:
         log = MetricsLog(options.metrics, resume_at=int(state.iteration))
     clock = _Clock(earlier, options)
-    stopped, ended = None, "all iterations were made"
+    stopped, ended, why = None, "all iterations were made", ""
     finish = _finish_of(state, config)
     progress.start("training", finish)
     progress.advance(int(state.iteration))
@@ -259,7 +261,8 @@ def _fit_learner(
                 if log is not None:
                     judged = {"judged": verdict.record} if verdict.record else {}
                     log.write(done, {**values, "seconds": clock.seconds, **judged})
-                progress.note(verdict.note or _summary(values))
+                why = f" ({verdict.why})" if verdict.why else why
+                progress.note((verdict.note or _summary(values)) + why)
                 progress.advance(size)
                 if verdict.finish is not None and verdict.finish != finish:
                     finish = verdict.finish

@@ -9,6 +9,7 @@ from icpe.core.belief import AbstractPredictiveBelief
 from icpe.core.conformance import explaining
 from icpe.core.errors import UnsupportedError
 from icpe.core.family import AbstractTaskFamily
+from icpe.core.likelihood import has_belief
 from icpe.core.spec import TaskSpec
 from icpe.learn.config import TrainConfig
 from icpe.learn.given import operations_of
@@ -111,10 +112,18 @@ def outlook(family: AbstractTaskFamily, config: TrainConfig) -> str:
     )
     if config.error_prob and 1.0 - config.error_prob > best + 0.01:
         more = "" if _asks_all(family.spec) else ", or a longer horizon"
-        sentence += (
-            f" An error probability of {config.error_prob:g} may be out of reach; "
-            f"if so, choose a larger one{more}."
-        )
+        if found.given is None and _posterior_is_unknown(family):
+            sentence += (
+                f" Whether an error probability of {config.error_prob:g} is within "
+                "reach this rule cannot say, since it takes answers to depend on the "
+                "hypothesis alone; if training does not get there, choose a larger "
+                f"one{more}."
+            )
+        else:
+            sentence += (
+                f" An error probability of {config.error_prob:g} may be out of reach; "
+                f"if so, choose a larger one{more}."
+            )
     belief = _belief_that_looks_ahead(family) if found.given is None else None
     if belief is not None:
         sentence += (
@@ -156,6 +165,13 @@ def _with_queries(spec: TaskSpec) -> str:
         return f"With {LONGEST_PILOT} of the {spec.horizon} queries of the horizon"
     queries = "query" if spec.horizon == 1 else "queries"
     return f"With the {spec.horizon} {queries} of the horizon"
+
+
+def _posterior_is_unknown(family: AbstractTaskFamily) -> bool:
+    try:
+        return not has_belief(family)
+    except UnsupportedError:
+        return True
 
 
 def _belief_that_looks_ahead(
