@@ -24,6 +24,12 @@ TOLD = {
     "horizon 6; got 9.",
     "play binary-search-8 --price 2": "--price must lie in the trained range",
     "train gaussian-bandit --out x --num-arms 4": "did you mean --family.num-arms?",
+    "train --items x.csv --cuts 0 --out x --max-items 20": (
+        "There is no option --max-items; did you mean --family.max-items?"
+    ),
+    "train --network x.bif --target y --out x --horizon 3": (
+        "did you mean --family.horizon?"
+    ),
     "train gaussian-bandit --out x --iterations 4": "mean --train.num-iterations?",
     "train gaussian-bandit --out x --lr 4": "did you mean --train.learning-rate?",
     "evaluate lucb --out x --budget 3": "There is no option --out; see icpe evaluate",

@@ -79,10 +79,13 @@ def split_settings(
 def _settings(fields: Iterable[str]) -> Iterator[str]:
     """What `--family.x` and `--train.x` may set; looked up only where it is needed."""
     from icpe.cli import catalog
+    from icpe.cli.data_files import SETTINGS
 
     for field in fields:
         if field == "settings":
             cards = [it for card in catalog.family_cards() for it in card["parameters"]]
+            names = [it["name"] for it in cards]
+            names += [it for settings in SETTINGS.values() for it in settings]
         else:
-            cards = catalog.learner_settings("universal")
-        yield from (PREFIXES[field] + it["name"].replace("_", "-") for it in cards)
+            names = [it["name"] for it in catalog.learner_settings("universal")]
+        yield from (PREFIXES[field] + it.replace("_", "-") for it in names)
