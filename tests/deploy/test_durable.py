@@ -448,4 +448,5 @@ def test_a_session_says_where_it_stands_in_one_line(storage):
     promised = Session(certified(small_bandit()), error_prob=0.1)
     assert repr(promised).endswith("; open; certified>")
     promised.skip()
-    assert promised.certificate_lost in repr(promised)
+    assert f"certified, since {promised.certificate_lost}>" in repr(promised)
+    assert promised.certificate_lost is not None

@@ -226,6 +226,7 @@ def open_session(
             storage = open_storage(storage)
             events = tuple(storage.read(id))
         if events:
+            assert not isinstance(storage, str)
             if goals != (None, None, None):
                 _check_request(events[0], Request(*asked), id)
             _check_words(events[0], units, names, id)
@@ -283,7 +284,7 @@ def _loaded(artifact: Artifact | str | Path | Any) -> tuple[Artifact, str | None
         )
     if isinstance(artifact, str) and artifact in zoo.names():
         return zoo.load(artifact), artifact
-    return Artifact.load(artifact), Path(artifact).name[-_LONGEST_NAME:]
+    return Artifact.load(Path(artifact)), Path(artifact).name[-_LONGEST_NAME:]
 
 
 def _check_request(created: Event, request: Request, id: str) -> None:
