@@ -15,6 +15,7 @@ from icpe.core.units import Units
 from icpe.deploy.session_state import Answer
 from icpe.families.best_of_k import BestOfK
 from icpe.families.table.columns import TableAnswers
+from icpe.portable.cells import NO_ANSWER, UNKNOWN
 
 TYPED = [
     *(
@@ -32,6 +33,7 @@ TYPED = [
     ),
     *("5KG", "<0.5", "> 5 kg", "≥5", "4+", "", "   ", "NA", "?", "-", "none", "#N/A"),
     *("1.234", "-1.234", "1,234,567", "1.234.567", "(12)", "<1.234", "0.123", "1.2340"),
+    *("k. A.", "Don\u2019t  know", "not known", "n.d."),
     *("kg", "0x10", "1,234", "warm", "5 g", "inf", "1__0", "< x"),
 ]
 
@@ -71,6 +73,12 @@ def test_a_number_is_read_alike(page_reads, text):
     except InvalidOutcomeError as error:
         expected = str(error)
     assert page_read[text] == expected
+
+
+def test_the_words_for_what_is_not_known_are_the_same():
+    text = (Path(export.__file__).parent / "page" / "reading.js").read_text("utf-8")
+    listed = text.partition("const NOTHING = ")[2].partition(";")[0]
+    assert set(json.loads(listed)) == {*UNKNOWN, *NO_ANSWER}
 
 
 @pytest.mark.parametrize("value", [2, 100, -1, -5, 300, 359, 1e9, -1e30])

@@ -75,8 +75,11 @@ const MISSING = -1e30;
 
 /** Answers that say that a value is not known; so does an empty one. */
 const NOTHING = ["", "missing", "unknown", "na", "n/a", "nan", "null", "?", "<na>", "none", "-",
+  "don't know", "do not know", "not known", "not measured", "unbekannt", "nicht bekannt",
+  "keine angabe", "k.a.",
   "#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"];
-const isMissing = (value) => value === null || NOTHING.includes(String(value).trim().toLowerCase());
+const isMissing = (value) => value === null || NOTHING.includes(String(value).trim().toLowerCase()
+  .replace(/\s+/g, " ").replaceAll("\u2019", "'").replaceAll(". ", "."));
 
 /** A text with a plain minus sign, and with nothing between thousands. */
 function plainDigits(text) {
@@ -161,7 +164,7 @@ function whyStrange(cells, query, outcome) {
   for (const [i, feature] of cells.groups[query].entries()) {
     const name = cells.features[feature], seen = (cells.ranges || [])[feature] || [];
     if ((cells.always_known || []).includes(feature) && outcome[i] <= MISSING / 2) {
-      return `${name} was not known, as it is in every row of the table`;
+      return `${name} was not known; every row of the table has a value for it`;
     }
     if (isFar(outcome[i], seen)) {
       const [low, high] = seen.map((it) => shown(it));
