@@ -187,8 +187,8 @@ def _arms(family: str, parameters: Mapping[str, Any]) -> str:
     if not parameters.get("vary_arms"):
         return ""
     return (
-        "\n| one number of arms | `--family.fewest-arms 6 --family.most-arms 6`, without "
-        f"`--family`; [which rules play beside it](../tasks/{family}.md) |"
+        "\n| one number of arms | `--family.fewest-arms 6 --family.most-arms 6`, "
+        f"without `--family`; [which rules play beside it](../tasks/{family}.md) |"
     )
 
 

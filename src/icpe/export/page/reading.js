@@ -44,13 +44,15 @@ function checkQuery(query, spec, allowed, most = spec.num_queries) {
 
 function readNumbers(name, told, spec) {
   const size = spec.outcome_size;
-  const wanted = size === 1 ? "one number" : `${size} numbers`;
+  const names = spec.outcome_names || [], of = names.length ? ` (${listed(names)})` : "";
+  const wanted = size === 1 ? "one number" : `${size} numbers${of}`;
   const all = Array.isArray(told) || ArrayBuffer.isView(told) ? Array.from(told) : [told];
   if (all.some((x) => typeof x !== "number")) {
     throw new Error(`${name} must be ${wanted}; got ${written(told)}.`);
   }
   if (all.length !== size) {
-    throw new Error(`${name} must be ${wanted}; got an array of shape (${all.length},).`);
+    const shape = typeof told === "number" ? "()" : `(${all.length},)`;
+    throw new Error(`${name} must be ${wanted}; got an array of shape ${shape}.`);
   }
   const outcome = Float32Array.from(all);
   if (!outcome.every(Number.isFinite)) throw new Error(`${name} must be finite; got ${written(told)}.`);
