@@ -249,12 +249,13 @@ def _say_how_many(args: Args, study) -> None:
 
 
 def _other_sizes(args: Args, studies) -> str | None:
-    """The other sizes, if the folder has more results of these; limits have none."""
+    """The other sizes, if the folder has more results of these."""
     from icpe.studies.catalog import make_study
+    from icpe.studies.study import Size
 
-    other = "full" if args.sizes == "tiny" else "tiny"
+    other: Size = "full" if args.sizes == "tiny" else "tiny"
 
-    def count(sizes: str) -> int:
+    def count(sizes: Size) -> int:
         made = (make_study(study.name, sizes) for study in studies)
         return sum(len(one.results(args.out).records) for one in made)
 
