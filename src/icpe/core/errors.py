@@ -46,8 +46,10 @@ def not_served(
     others = tuple(others)
     if not others:
         return (
-            f"{cannot}, and no other baseline can: it gives no exact posterior. "
-            "Add log_likelihood or exact_belief to its class, or train an explorer."
+            f"{cannot}, and no other baseline can: it gives neither an exact posterior "
+            "nor the law of its arms. Add log_likelihood or exact_belief to its class "
+            "for rules such as 'top-two', arms() for methods such as 'track-and-stop', "
+            "or train an explorer."
         )
     return (
         f"{cannot}, only {', '.join(served)}; the explorers that serve {family!r} are: "
