@@ -145,7 +145,7 @@ def test_repeats_are_strange_alike(noise, size, digits):
     noisy = 70.0 + size * np.random.default_rng(0).normal(0.0, 1.5, 12)
     told = [round(x, digits) for x in noisy.tolist()]
     history = [
-        Answer(i % 3, np.float32(reading.outcome(x, told[0])), True, x)
+        Answer(i % 3, np.asarray(reading.outcome(x, told[0]), np.float32), True, x)
         for i, x in enumerate(told)
     ]
     answers = [
