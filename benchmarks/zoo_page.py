@@ -55,7 +55,7 @@ _PAGE = """\
 |---|---|
 | family | [`{family}`](../tasks/{family}.md) |
 | problems | {problems} |
-| parameters | {parameters} |
+| parameters | {parameters} |{arms}
 | error probability | {smallest:g} and larger; certified from {certified:g} on |
 | budget | 1 to {horizon} queries |
 | price | {low:.4g} to {high:.4g} |
@@ -169,6 +169,7 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         device=card.training_device,
         software=_software(document["provenance"]),
         images=_images(document),
+        arms=_arms(card.family["name"], parameters),
         certificate=_certificate(document, card),
         priced=_priced(document),
         budgets=_budgets(table),
@@ -178,6 +179,16 @@ def zoo_page(card: Card, document: Mapping[str, Any]) -> str:
         command=command,
         tested=_tested(command),
         weights=document["weights"],
+    )
+
+
+def _arms(family: str, parameters: Mapping[str, Any]) -> str:
+    """How to play one number of arms, and who plays beside it; empty if it is fixed."""
+    if not parameters.get("vary_arms"):
+        return ""
+    return (
+        "\n| one number of arms | `--family.fewest-arms 6 --family.most-arms 6`, "
+        f"without `--family`; [which rules play beside it](../tasks/{family}.md) |"
     )
 
 

@@ -1,12 +1,17 @@
 """When a training ends: judged values that stop rising, or an error that is served."""
 
+import jax.random as jr
 import numpy as np
 import pytest
 
 from icpe import workflow
 from icpe.evaluate.judge import Judgment
+from icpe.explorers.neural.config import NetConfig, PriceRange
+from icpe.explorers.neural.networks import ExplorerNets
 from icpe.learn.config import TrainConfig
 from icpe.learn.fit import Situation
+from icpe.nets.evidence import PredictionShape
+from icpe.nets.transformer import TransformerConfig
 from icpe.workflow import Judging, has_stopped_improving, is_still_improving
 from support.toy_artifacts import guesser
 
@@ -23,23 +28,39 @@ def artifact():
     return guesser()
 
 
+@pytest.fixture(scope="module")
+def exact(artifact):
+    """Networks that start from a rule whose posterior is exact."""
+    config = NetConfig(
+        TransformerConfig(width=4, num_layers=1, num_heads=1),
+        predictions=PredictionShape("symbols", 1, 2, "", 0, trust=1.0),
+        reads_worth=True,
+    )
+    prices = PriceRange(0.05, 0.1)
+    return ExplorerNets(artifact.family.spec, config, prices, key=jr.key(0))
+
+
 @pytest.fixture
 def judged(monkeypatch, artifact):
-    """Verdicts of a judge who always sees the same accuracy, for nothing."""
+    """Verdicts of a judge who always sees the same accuracy, for nothing.
 
-    def call(at, *, accuracy=0.9, ends_early=True, settings=None):
+    The posterior is a tenth less sure.
+    """
+
+    def call(at, *, accuracy=0.9, ends_early=True, settings=None, nets=None):
         played = []
 
         def judge(explorer, family, prices, episodes, *, key):
             played.append((prices, episodes))
             row = (accuracy,) * len(prices)
             nothing = (0.0,) * len(prices)
-            return Judgment(prices, row, row, nothing, nothing)
+            sure = (accuracy - 0.1,) * len(prices)
+            return Judgment(prices, row, sure, nothing, nothing)
 
         monkeypatch.setattr(workflow, "judge", judge)
         settings = config() if settings is None else settings
         judging = Judging(artifact.family, settings, ends_early=ends_early)
-        return judging(at, artifact.universal_nets), played
+        return judging(at, nets or artifact.universal_nets), played
 
     return call
 
@@ -125,6 +146,19 @@ def test_the_end_is_brought_forward_to_where_the_step_size_has_fallen(judged):
     assert verdict.finish == 200
     assert verdict.reason == "judged values had stopped improving"
     assert verdict.value == pytest.approx(0.9)
+
+
+def test_an_exact_posterior_tells_sooner_that_values_are_level(judged, exact):
+    settings = TrainConfig(num_iterations=300, log_every=20)
+    at = Situation(100, 300, (0.8,) * 4)
+    verdict, _ = judged(at, settings=settings, nets=exact)
+    assert verdict.value == pytest.approx(0.8)  # of the posterior, not of answers
+    assert verdict.finish == 167
+    assert judged(at, settings=settings)[0].finish is None
+    sooner = Situation(80, 300, (0.8,) * 3)
+    assert judged(sooner, settings=settings, nets=exact)[0].finish is None
+    rising = Situation(100, 300, (0.795, 0.797, 0.799, 0.799))
+    assert judged(rising, settings=settings, nets=exact)[0].finish is None
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,8 @@ from icpe.learn.paper.config import PaperConfig
 _NUM_JUDGED = 4
 _JUDGE_STREAM = 0x1D6E
 _FEWEST_JUDGMENTS = 20
+_FEWEST_IF_EXACT = 5
+"""Judgments without the luck of answers, of networks that start as a good rule."""
 _FEWEST_TO_GO_ON = 8
 _HARDLY = 5e-4
 _CLEARLY = 0.01
@@ -128,7 +130,9 @@ class Judging:
 
     When the values of the last fifth of judgments are hardly better than those in the
     middle, training goes into its last part, in which the step size falls; while they
-    are clearly better, that part is put off, up to twice as long. Training for
+    are clearly better, that part is put off, up to twice as long. Where the posterior
+    is exact, it says how accurate answers are better than the answers do, and fewer
+    judgments tell. Training for
     one error probability goes on until that is served, up to three times as long. What
     it decides depends on the training alone, not on the clock.
 
@@ -148,6 +152,10 @@ class Judging:
         if at.done != self._config.log_every and at.done % every:
             return None
         prices = np.geomspace(nets.prices.low, nets.prices.high, _NUM_JUDGED + 2)[:-1]
+        tables = nets.predictions if nets.config.reads_worth else None
+        is_exact = tables is not None
+        if is_exact:  # as it will be when training has ended
+            nets = nets.with_predictions(tables.with_correction(0.0))
         judgment = judge(
             NeuralExplorer(nets.for_play()),
             self._family,
@@ -156,7 +164,8 @@ class Judging:
             key=jr.fold_in(jr.key(self._config.seed), _JUDGE_STREAM),
         )
         wanted = 1.0 - (self._config.error_prob or 0.05)
-        value = float(np.mean(judgment.values))
+        values = judgment.expected_values if is_exact else judgment.values
+        value = float(np.mean(values))
         note = judgment.sentence(wanted, self._config.batch_size)
         verdict = Verdict(note, judgment.record(), value)
         if self._config.error_prob and max(judgment.accuracy) < wanted:
@@ -169,7 +178,8 @@ class Judging:
             return verdict
         share = 1.0 - self._config.decay_fraction
         soon = math.ceil(at.done / share)
-        is_plateau = has_stopped_improving((*at.judged, value))
+        fewest = _FEWEST_IF_EXACT if is_exact else _FEWEST_JUDGMENTS
+        is_plateau = has_stopped_improving((*at.judged, value), fewest)
         if self._ends_early and is_plateau and soon < at.finish:
             reason = "judged values had stopped improving"
             why = "shorter: no longer improving"
@@ -189,9 +199,11 @@ def _is_shipped(family: AbstractTaskFamily) -> bool:
     return type(family).__module__.startswith(f"{__package__}.")
 
 
-def has_stopped_improving(values: Sequence[float]) -> bool:
+def has_stopped_improving(
+    values: Sequence[float], fewest: int = _FEWEST_JUDGMENTS
+) -> bool:
     """Whether the last fifth of the values is hardly better than the middle fifth."""
-    return len(values) >= _FEWEST_JUDGMENTS and _improvement(values) < _HARDLY
+    return len(values) >= fewest and _improvement(values) < _HARDLY
 
 
 def is_still_improving(values: Sequence[float]) -> bool:
@@ -200,7 +212,13 @@ def is_still_improving(values: Sequence[float]) -> bool:
 
 
 def _improvement(values: Sequence[float]) -> float:
-    """From the middle fifth to the last, or from as many as three to three."""
+    """From the middle fifth to the last, or from as many as three to three.
+
+    Of few values, from the first half to the second.
+    """
+    if len(values) < _FEWEST_TO_GO_ON:
+        half = len(values) // 2
+        return float(np.mean(values[-half:]) - np.mean(values[:half]))
     size = max(3, len(values) // 5)
     first = 2 * len(values) // 5
     return float(np.mean(values[-size:]) - np.mean(values[first : first + size]))

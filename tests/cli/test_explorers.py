@@ -122,6 +122,7 @@ def test_a_family_of_another_shape_is_refused(icpe, file):
     assert called.status == 2
     assert "made for a family with num_queries=4" in called.err
     assert "cannot play binary-search(size=8" in called.err
+    assert "or leave --family binary-search out" in called.err
 
 
 def test_a_family_of_the_same_shape_is_played(icpe, file):
@@ -130,10 +131,26 @@ def test_a_family_of_the_same_shape_is_played(icpe, file):
     assert called.status == 0, called.err
 
 
-def test_a_parameter_without_its_family_is_refused(icpe, file):
+def test_a_parameter_without_a_family_is_one_of_the_file(icpe, file):
     called = icpe(f"evaluate {file} --family.size 8 --budget 2")
     assert called.status == 2
+    assert "num_queries=4 and cannot play binary-search(size=8)" in called.err
+    called = icpe(f"evaluate {file} --family.sise 8 --budget 2")
+    assert "Family 'binary-search' has no parameter 'sise'" in called.err
+    called = icpe("evaluate uniform --family.size 8 --budget 2")
     assert "--family.size needs --family NAME" in called.err
+
+
+def test_a_file_for_any_number_of_arms_says_how_to_play_some(icpe):
+    words = "evaluate gaussian-bandits --budget 2 --episodes 16 --json"
+    called = icpe(f"{words} --family gaussian-bandit --family.num-arms 5")
+    assert called.status == 2
+    advice = "--family.fewest-arms 5 --family.most-arms 5"
+    assert f"write {advice} in place of --family gaussian-bandit" in called.err
+    assert icpe(f"{words} {advice}").json["family"]["parameters"]["horizon"] == 64
+    varying = f"--family gaussian-bandit --family.vary-arms True {advice}"
+    called = icpe(f"{words} {varying} --family.num-arms 14")
+    assert "or leave --family gaussian-bandit out" in called.err
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a model"])

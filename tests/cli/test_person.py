@@ -6,7 +6,7 @@ import pytest
 
 from icpe.cli.person import Person, PersonLeft, check_person_can_play, parse_outcome
 from icpe.core.errors import InvalidOutcomeError, UnsupportedError
-from icpe.families import BinarySearch, GaussianBandit, TaskSpec, make
+from icpe.families import BestOfK, BinarySearch, GaussianBandit, TaskSpec, make
 from support.toy_tasks import Corridor, Lockers
 
 FAMILY = BinarySearch(size=8)
@@ -108,3 +108,8 @@ def test_where_words_are_numbers_a_number_is_one_of_them():
     for line in ("1", "0", "2"):
         with pytest.raises(InvalidOutcomeError, match=r"answer 0.5, 1.5, or quit"):
             parse_outcome(line, spec, 0)
+
+
+def test_settings_in_units_of_ones_own_are_not_asked_for_in_the_terminal():
+    with pytest.raises(UnsupportedError, match="use icpe serve --open"):
+        check_person_can_play(BestOfK(), "best-of-k")

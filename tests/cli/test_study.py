@@ -11,6 +11,20 @@ def test_studies_are_listed_with_their_cells(icpe, tmp_path):
     assert "binary-search" in icpe(f"study list --out {tmp_path}").out
 
 
+def test_a_study_is_listed_alone(icpe, tmp_path):
+    called = icpe(f"study list binary-search --json --out {tmp_path}")
+    assert [one["name"] for one in called.json] == ["binary-search"]
+    assert icpe(f"study list binary-serch --out {tmp_path}").status == 2
+
+
+def test_a_report_asks_for_the_sizes_that_were_run(icpe, tmp_path):
+    words = f"binary-search --out {tmp_path}"
+    cells = "K=8/limit K=8/information-gain"
+    assert icpe(f"study run {words} --sizes tiny --cells {cells}").status == 0
+    called = icpe(f"study report {words}")
+    assert "cells have results" in called.err and "--sizes tiny" in called.err
+
+
 def test_a_seed_changes_nothing_and_a_run_says_so(icpe, tmp_path):
     called = icpe(f"study list --seed 1 --out {tmp_path}")
     assert (called.status, called.err) == (0, "")
@@ -29,6 +43,7 @@ def test_a_study_is_run_and_reported(icpe, tmp_path):
     assert again.out == "binary-search. Cells: 0 done, 2 were done before.\n"
     report = icpe(f"study report {words} --json")
     assert report.status == 0
+    assert "2 of " in report.err and "--sizes" not in report.err
     page = tmp_path / "reports" / "binary-search" / "binary-search.html"
     assert str(page) == report.json["files"][0] and page.exists()
 

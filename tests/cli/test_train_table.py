@@ -124,7 +124,7 @@ def test_a_person_who_knows_nothing_is_told_that_the_certificate_is_lost(
     assert main(["play", str(made[0]), "--human"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "The certificate does not cover this:" in text
-    assert "was not known, as it is in every row of the table" in text
+    assert "was not known; every row of the table has a value for it" in text
 
 
 def test_certify_and_evaluate_are_about_the_rows_that_were_put_aside(made, capsys):

@@ -280,6 +280,15 @@ def test_what_cannot_be_true_is_refused_and_changes_nothing(lockers, told, messa
     assert len(session.history) == 1
 
 
+def test_numbers_that_are_missing_are_named():
+    family = GaussianBandit(num_arms=3, vary_arms=True)
+    explorer = make_explorer("top-two", family)
+    session = Session(explorer, family, budget=3, first_outcome=[0.0, 3.0])
+    wanted = r"outcome must be 2 numbers \(reward, number of arms\); got an array of"
+    with pytest.raises(InvalidOutcomeError, match=wanted):
+        session.tell(0, 1.0)
+
+
 def test_an_impossible_outcome_changes_nothing_in_a_session():
     session = Session(EXACT, SEARCH, error_prob=0.01)
     with pytest.raises(InvalidOutcomeError, match=r"or 1 \(higher\); got \[7.0\]"):

@@ -326,3 +326,25 @@ def test_a_session_is_not_reopened_under_other_names_or_units(change, words):
     with pytest.raises(SessionError, match="or choose another id") as caught:
         open_session(explorer, storage=storage, id="yield", **{**about, **change})
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("typed", ["71,3", "71.3 %", " 71,30 %", 71.3])
+def test_numbers_may_be_told_as_people_type_them(explorer, typed):
+    units = icpe.Units("%", noise=1.5, matters=1.0)
+    session = Session(explorer, FAMILY, error_prob=0.1, units=units, names=NAMES)
+    session.tell("60 °C", typed)
+    assert session.history[0].told == 71.3
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("high", "in %; got 'high': 'high' is no number"),
+        ("1,234", "got '1,234': 1,234 may be 1.2340 or 1234"),
+    ],
+)
+def test_text_that_is_no_number_is_refused(explorer, typed, words):
+    units = icpe.Units("%", noise=1.5, matters=1.0)
+    session = Session(explorer, FAMILY, error_prob=0.1, units=units, names=NAMES)
+    with pytest.raises(InvalidOutcomeError, match=re.escape(words)):
+        session.tell("60 °C", typed)

@@ -35,12 +35,12 @@ EXACT = np.array([[[0.8, 0.0, 0.2], [0, 1, 0]], [[0.2, 0.0, 0.8], [0, 1, 0]]])
 """P(-1, 0, 1 | door, query): a peek, and a knock that tells nothing."""
 
 
-def networks(law, scale):
+def networks(law, scale, config=SMALL):
     """Networks with some weights and tables with a given law."""
     table = symbol_table(np.maximum(law, 1e-6))
     table = dataclasses.replace(table, symbols=jnp.asarray([[-1.0], [0.0], [1.0]]))
     nets = random_weights(
-        lambda key: ExplorerNets(FAMILY.spec, SMALL, PriceRange(0.02, 0.2), key=key),
+        lambda key: ExplorerNets(FAMILY.spec, config, PriceRange(0.02, 0.2), key=key),
         scale=scale,
     )
     return nets.with_predictions(predictions(table, np.array([0.5, 0.5]), 2))
@@ -66,6 +66,13 @@ def test_networks_that_know_better_than_their_tables_are_listened_to():
     settled = settle(nets, FAMILY, 64, seed=0)
     assert settled.predictions is not None
     assert settled.predictions.correction == max(CORRECTIONS)
+
+
+def test_what_the_family_itself_says_is_not_corrected():
+    given = dataclasses.replace(SMALL, reads_worth=True)
+    settled = settle(networks(EXACT, 0.5, given), FAMILY, 64, seed=0)
+    assert settled.predictions is not None
+    assert settled.predictions.correction == 0.0
 
 
 def test_networks_that_save_nothing_against_the_rule_are_not_listened_to():

@@ -49,6 +49,9 @@ def test_an_unknown_name_suggests_a_close_one():
 
 
 def test_an_unknown_parameter_suggests_a_close_one():
+    said = r"make_explorer\('top-two', family, threshold=0.9, x='valid'\)"
+    with pytest.raises(UnknownNameError, match=said):
+        make_explorer("top-two:threshold=0.9,x=valid", BinarySearch())
     with pytest.raises(UnknownNameError, match=r"did you mean 'threshold'\?"):
         make_explorer("top-two", GaussianBandit(), treshold=0.9)
 
@@ -63,7 +66,7 @@ def test_a_family_it_cannot_serve_is_refused_with_what_fits():
 
 def test_a_family_that_nothing_serves_says_so():
     family = TwoDoors()
-    with pytest.raises(UnsupportedError, match="no exact posterior"):
+    with pytest.raises(UnsupportedError, match="neither an exact posterior"):
         make_explorer("uniform", family)
 
 

@@ -13,8 +13,11 @@ from icpe import export
 from icpe.core.errors import InvalidOutcomeError
 from icpe.core.units import Units
 from icpe.deploy.session_state import Answer
+from icpe.families import TaskSpec
 from icpe.families.best_of_k import BestOfK
 from icpe.families.table.columns import TableAnswers
+from icpe.portable.cells import NO_ANSWER, UNKNOWN
+from icpe.portable.reading import read_outcome
 
 TYPED = [
     *(
@@ -32,6 +35,7 @@ TYPED = [
     ),
     *("5KG", "<0.5", "> 5 kg", "≥5", "4+", "", "   ", "NA", "?", "-", "none", "#N/A"),
     *("1.234", "-1.234", "1,234,567", "1.234.567", "(12)", "<1.234", "0.123", "1.2340"),
+    *("k. A.", "Don\u2019t  know", "not known", "n.d."),
     *("kg", "0x10", "1,234", "warm", "5 g", "inf", "1__0", "< x"),
 ]
 
@@ -73,6 +77,45 @@ def test_a_number_is_read_alike(page_reads, text):
     assert page_read[text] == expected
 
 
+def test_the_words_for_what_is_not_known_are_the_same():
+    text = (Path(export.__file__).parent / "page" / "reading.js").read_text("utf-8")
+    listed = text.partition("const NOTHING = ")[2].partition(";")[0]
+    assert set(json.loads(listed)) == {*UNKNOWN, *NO_ANSWER}
+
+
+@pytest.mark.parametrize("told", [1.0, [1.0], [1.0, 2.0, 3.0], "hot", [1.0, 2.0]])
+@pytest.mark.parametrize("names", [(), ("heat", "count")])
+def test_outcomes_of_several_numbers_are_refused_alike(told, names):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node")
+    spec = TaskSpec(
+        num_queries=2,
+        num_hypotheses=2,
+        outcome_size=2,
+        horizon=3,
+        outcome_names=names,
+    )
+    known = {"outcome_size": 2, "outcome_names": names}
+    script = (Path(export.__file__).parent / "page" / "reading.js").read_text("utf-8")
+    script += f"""
+        const [told, spec] = {json.dumps([told, known])};
+        let said = null;
+        try {{ readNumbers("outcome", told, spec); }}
+        catch (error) {{ said = error.message; }}
+        console.log(JSON.stringify(said));"""
+    done = subprocess.run(
+        [node, "-"], input=script, capture_output=True, text=True, check=True
+    )
+    said = None
+    try:
+        read_outcome(told, spec)
+    except InvalidOutcomeError as error:
+        said = str(error)
+    assert json.loads(done.stdout) == said
+    assert said is None or not names or "2 numbers (heat, count); got" in said
+
+
 @pytest.mark.parametrize("value", [2, 100, -1, -5, 300, 359, 1e9, -1e30])
 def test_an_answer_far_from_all_rows_is_strange_alike(value):
     node = shutil.which("node")
@@ -102,7 +145,7 @@ def test_repeats_are_strange_alike(noise, size, digits):
     noisy = 70.0 + size * np.random.default_rng(0).normal(0.0, 1.5, 12)
     told = [round(x, digits) for x in noisy.tolist()]
     history = [
-        Answer(i % 3, np.float32(reading.outcome(x, told[0])), True, x)
+        Answer(i % 3, np.asarray(reading.outcome(x, told[0]), np.float32), True, x)
         for i, x in enumerate(told)
     ]
     answers = [

@@ -155,5 +155,5 @@ def test_what_is_known_of_all_rows_must_be_known_for_the_certificate_to_hold():
     assert name is not None
     session.tell(name, None)
     assert session.certificate_lost == (
-        f"{name} was not known, as it is in every row of the table"
+        f"{name} was not known; every row of the table has a value for it"
     )

@@ -161,10 +161,17 @@ def test_none_and_a_dash_are_words_in_a_column_of_words(read):
     assert said.startswith("Read as not known, beside empty cells: 'NA' (2), '?' (1).")
 
 
+def test_what_people_write_for_not_known_is_no_answer_in_a_column_of_words(read):
+    told = ("don't know", "Don\u2019t  Know", "unbekannt", "keine Angabe", "k. A.")
+    column, _, (said,) = read("hum", *told, "not measured", "n.d.", "not done")
+    assert column.words == ("hum", *[None] * 6, "n.d.", "not done")
+    assert "'unbekannt' (1)" in said
+
+
 def test_a_dash_is_no_number_and_none_among_few_numbers_makes_words(read):
     column, _, (said,) = read("5", "-", "k.A.", "7")
     assert column.numbers is not None and np.isnan(column.numbers[1:3]).all()
-    assert "'-' (1), 'k.A.' (1)" in said
+    assert "'k.A.' (1), '-' (1)" in said
     column, _, _ = read("none", "1", "2", "none")
     assert column.words == ("none", "1", "2", "none")
 

@@ -15,7 +15,7 @@ import pytest
 
 from icpe.core.episode import STOP
 from icpe.core.explorer import AbstractExplorer
-from icpe.core.memory import Growing, StepCount
+from icpe.core.memory import Growing, Scratch, StepCount
 from icpe.core.request import OperatingPoint, Regime
 from icpe.explorers.neural.config import NetConfig, PriceRange
 from icpe.explorers.neural.explorer import NeuralExplorer
@@ -29,11 +29,11 @@ from support.random_weights import random_weights
 
 @pytest.fixture(autouse=True)
 def small_batches_are_gathered(monkeypatch):
-    monkeypatch.setattr("icpe.play.lock_step._SMALLEST_BATCH", 64)
+    monkeypatch.setattr("icpe.play.lock_step._SMALLEST_BLOCK", 64)
 
 
 FAMILY = GaussianBandit(num_arms=4, horizon=48, vary_arms=True)
-TOO_SMALL = 100
+TOO_SMALL = 50
 
 
 class Memory(NamedTuple):
@@ -84,9 +84,33 @@ def rememberer(family, stop_rate=0.05) -> Rememberer:
     return Rememberer(NeuralExplorer(nets), stop_rate)
 
 
-def in_chunks(family, point, num_episodes, size):
+class Counter(AbstractExplorer):
+    """Asks by its scratch memory, answers by one that grows, and stops at random."""
+
+    def init(self, spec, operating_point, first_outcome) -> Any:
+        step = StepCount(jnp.zeros((), jnp.int32), spec.horizon)
+        seen = Growing(jnp.zeros((spec.horizon + 1, 1)), -2)
+        return Memory(step, seen, Scratch(jnp.sum(first_outcome)))
+
+    def ask(self, state, query_mask, *, key):
+        query = jnp.where(state.inner.value > 0.0, 1, 2) + state.step.value
+        return jnp.where(jr.uniform(key) < 0.2, STOP, query % 4)
+
+    def tell(self, state, query, outcome):
+        seen = state.seen.value.at[state.step.value, 0].set(outcome[0])
+        scratch = Scratch(state.inner.value + outcome[0])
+        return Memory(state.step.next(), Growing(seen, -2), scratch)
+
+    def recommend(self, state):
+        return jnp.sum(state.seen.value > 0.5) % 4
+
+    def log_posterior(self, state):
+        return jax.nn.log_softmax(state.seen.value[:4, 0])
+
+
+def in_chunks(family, point, num_episodes, size, explorer=None):
     chunks = rollout_chunks(
-        rememberer(family),
+        rememberer(family) if explorer is None else explorer,
         family,
         point,
         num_episodes,
@@ -102,9 +126,19 @@ def assert_equal(large, small):
         np.testing.assert_allclose(one, other, atol=1e-4)
 
 
+@pytest.mark.parametrize("horizon", [9, 48])
+def test_scratch_memory_and_step_counts_go_on_in_the_next_block(horizon):
+    family = GaussianBandit(num_arms=4, horizon=horizon)
+    point = OperatingPoint.at(horizon, price=0.05)
+    large = in_chunks(family, point, 150, 150, Counter())
+    lengths = large.ending.num_queries
+    assert lengths.min() == 0 and lengths.max() > 8
+    assert_equal(large, in_chunks(family, point, 150, TOO_SMALL, Counter()))
+
+
 @pytest.mark.slow
 def test_with_a_price_episodes_of_all_lengths_stay_as_they_are():
-    """Gathered twice, 275 and then 68 at a time."""
+    """Gathered every two steps, 69 at a time."""
     point = OperatingPoint.at(FAMILY.horizon, price=0.05)
     large = in_chunks(FAMILY, point, 1100, 1100)
     lengths = large.ending.num_queries
@@ -115,7 +149,7 @@ def test_with_a_price_episodes_of_all_lengths_stay_as_they_are():
 
 @pytest.mark.slow
 def test_with_a_budget_all_run_on_also_where_the_parts_do_not_divide():
-    """Four parts of 64 episodes, and one of the last three."""
+    """Four blocks of 64 episodes, and one of the last three."""
     point = OperatingPoint.at(FAMILY.horizon, budget=FAMILY.horizon)
     large = in_chunks(FAMILY, point, 259, 259)
     assert (large.ending.num_queries == FAMILY.horizon).all()

@@ -61,6 +61,16 @@ def test_a_report_has_tables_figures_and_a_page(tmp_path):
     )
 
 
+def test_a_figure_shows_the_rule_that_was_run_on_an_axis_from_zero(tmp_path):
+    study = make_study("binary-search", "tiny")
+    cells = ("K=8/limit", "K=8/information-gain")
+    run_study(study, tmp_path, selection=Selection(cells))
+    (axes,) = study.figures(study.results(tmp_path))["binary-search"].axes
+    assert {it.get_label() for it in axes.lines} == {"paper", "optimum", "exact IDS"}
+    low, high = axes.get_ylim()
+    assert low == 0.0 and high > 2.2
+
+
 def searched(mean, most, accuracy):
     """The result of a trained explorer of binary search."""
     report = {

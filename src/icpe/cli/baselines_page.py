@@ -8,7 +8,8 @@ _PAGE = """\
 Every method below is an explorer like any other: it can be evaluated, plotted, played
 and used in a session. {number} of them are called by name, with parameters as in
 `track-and-stop:tracking=C,threshold=valid`; the last {wrappers} are built on another
-explorer, such as the file of a trained one: `i-dpt:FILE`.
+explorer, such as the file of a trained one: `i-dpt:FILE`. In Python parameters are
+keywords: `icpe.make_explorer("track-and-stop", family, threshold="valid")`.
 
 **Thresholds.** Rules that know no prior stop when the likelihood ratio of the leader
 against every rival passes a threshold. `threshold=heuristic` is

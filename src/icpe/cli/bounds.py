@@ -155,6 +155,7 @@ def _one_bandit(args: Args) -> int:
         )
     from icpe.evaluate.limits import instance_limits
     from icpe.evaluate.report import family_record
+    from icpe.explorers.classical.served import has_graph_arms
     from icpe.families.registry import describe, parameter_fields
 
     settings = dict(args.settings)
@@ -178,6 +179,9 @@ def _one_bandit(args: Args) -> int:
         "mean queries at least",
         f"{found.correct_on_every_task_mean_queries:.6g}  "
         f"(error probability {error_prob:g})",
+    )
+    table.add_row(
+        "by", _GRAPHS if has_graph_arms(family) else theorem("characteristic_time")
     )
     console.print(table)
     console.print(
@@ -211,6 +215,9 @@ _THEOREMS = {
     "correct_on_every_task": "Garivier and Kaufmann 2016, Theorem 1",
 }
 """By what each number holds; a name goes with the longest that it begins with."""
+
+_GRAPHS = "Russo, Song and Pacchiano 2025"
+"""Where the characteristic time of a feedback graph comes from."""
 
 
 def theorem(name: str) -> str:

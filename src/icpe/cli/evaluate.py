@@ -178,6 +178,9 @@ def print_reports(console, reports) -> None:
                 soft_wrap=True,
             )
     for report in reports:
+        if said := _missed(report):
+            console.print(escape(said), soft_wrap=True, highlight=False)
+    for report in reports:
         if report.price is not None and report.error_prob is not None:
             console.print(
                 f"[dim]{escape(report.explorer)} serves error probability "
@@ -185,6 +188,21 @@ def print_reports(console, reports) -> None:
                 f"{assurance(report.confidence, report.attempt)}[/]",
                 soft_wrap=True,
             )
+
+
+def _missed(report) -> str | None:
+    """That more answers were wrong than was asked for, if they were."""
+    asked = report.error_prob
+    if asked is None or report.decided_accuracy is not None:
+        return None
+    least = 1.0 - report.accuracy_interval[1]
+    if least <= asked:
+        return None
+    wrong = 1.0 - report.accuracy
+    return (
+        f"{report.explorer}: an error probability of {asked:g} was asked for; "
+        f"{wrong:.3f} of the answers were wrong."
+    )
 
 
 def _curves(args: Args, cast, reports):

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 from icpe import zoo
 from icpe.cli import catalog
 from icpe.cli.artifact_files import check_is_no_other, check_readable, file_named
-from icpe.cli.families import build_family, check_family, known_name
+from icpe.cli.families import (
+    build_family,
+    changed_family,
+    check_family,
+    known_name,
+)
 from icpe.cli.options import Source, as_options
 from icpe.cli.served import check_request
 from icpe.cli.values import convert, described_type
@@ -61,8 +66,9 @@ def resolve(
         words: files, names of the zoo, baselines as NAME or
             NAME:parameter=value,parameter=value, and WRAPPER:EXPLORER where EXPLORER
             is one of these.
-        family_name: the family to play; that of the files if None.
-        settings: its unparsed parameters.
+        family_name: the family to play; that of the first file if None.
+        settings: its unparsed parameters; those left out are the file's where the
+            family is.
         source: data that make the family, in place of its name.
 
     Raises:
@@ -83,7 +89,7 @@ def resolve(
     }
     family = _family(files, family_name, settings, source)
     for word, artifact in files.items():
-        _check_plays(word, artifact, family, files)
+        _check_plays(word, artifact, family, files, family_name)
     explorers: dict[str, Contender] = {}
     for word in words:
         if word in files:
@@ -101,16 +107,30 @@ def _check_plays(
     artifact: Artifact,
     family: AbstractTaskFamily,
     files: Mapping[str, Artifact],
+    named: str | None,
 ) -> None:
     """Complains, with the names of both, about a file for a family of other sizes."""
     from icpe.artifact.serving import check_numbers
     from icpe.families.registry import describe
 
     first = next(iter(files))
+    with_as_many = _with_as_many_arms(artifact.family, family)
     others = files[first].family is family and first != word
     try:
         check_numbers(artifact.family.spec, family)
     except UnsupportedError as error:
+        if with_as_many:
+            raise UnsupportedError(
+                f"{word} was made for {describe(artifact.family)} and cannot play "
+                f"{describe(family)}, whose outcomes do not say how many arms there "
+                f"are; write {with_as_many}, and its other parameters stay as they "
+                "are in the file."
+            ) from error
+        if not others and named and type(family) is type(artifact.family):
+            raise UnsupportedError(
+                f"{str(error).rstrip('.')}, or leave --family {named} out, and what "
+                "you do not set by --family.x is as in the file."
+            ) from error
         if not others:
             raise
         raise UnsupportedError(
@@ -118,6 +138,28 @@ def _check_plays(
             f"{describe(artifact.family)}, which has other sizes; name explorers that "
             "were made for one family."
         ) from error
+
+
+def _with_as_many_arms(made_for: AbstractTaskFamily, family: AbstractTaskFamily) -> str:
+    """How to ask a file that serves several numbers of arms for that of a family.
+
+    Empty where it does not, or the family is of another kind.
+    """
+    from icpe.families.bandit.varying import ArmNumbers, numbers_of_arms
+    from icpe.families.registry import family_name
+
+    if type(family) is not type(made_for) or not isinstance(family, ArmNumbers):
+        return ""
+    assert isinstance(made_for, ArmNumbers)
+    number = numbers_of_arms(family)
+    if not made_for.vary_arms or family.vary_arms:
+        return ""
+    if number[0] not in numbers_of_arms(made_for):
+        return ""
+    return (
+        f"--family.fewest-arms {number[0]} --family.most-arms {number[0]} in place of "
+        f"--family {family_name(family)} and its parameters"
+    )
 
 
 def check_words(
@@ -143,6 +185,7 @@ def check_words(
             f"An explorer may be named only once; got {' '.join(words)}."
         )
     files = []
+    own_family = ""
     for word in words:
         inner = _inner(word)
         path = file_named(inner)
@@ -155,6 +198,7 @@ def check_words(
                 with as_options():
                     check_request(document, request, usual=usual or wrapped)
             files.append(path)
+            own_family = own_family or document["family"]["name"]
     if source is not None and source.is_given:
         check_family(family_name or "", settings, source)
         return
@@ -164,6 +208,8 @@ def check_words(
             for word in map(_inner, words):
                 if file_named(word) is None:
                     catalog.check_serves(word.partition(":")[0], family_name)
+    elif settings and own_family in catalog.family_names():
+        check_family(own_family, settings)
     elif settings:
         raise InvalidParameterError(
             f"--family.{next(iter(settings))} needs --family NAME, the family it "
@@ -224,7 +270,8 @@ def _family(
 ) -> AbstractTaskFamily:
     if name is not None or (source is not None and source.is_given):
         return build_family(name or "", settings, source)
-    return next(iter(files.values())).family
+    family = next(iter(files.values())).family
+    return changed_family(family, settings) if settings else family
 
 
 def _baseline(word: str, family: AbstractTaskFamily) -> AbstractExplorer:

@@ -1,5 +1,6 @@
 """From `FAMILY --family.x VALUE`, or the user's own data, to a family."""
 
+import dataclasses
 import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -47,12 +48,27 @@ def build_family(
         check_family(name, settings)
     from icpe.families.registry import get_factory, make
 
-    hints = typing.get_type_hints(get_factory(name))
-    values = {
+    return make(name, **_values(get_factory(name), settings))
+
+
+def changed_family(
+    family: AbstractTaskFamily, settings: Mapping[str, str]
+) -> AbstractTaskFamily:
+    """A family with other values of some parameters, such as that of a file.
+
+    Raises:
+        InvalidParameterError: a value of the wrong type, or an impossible one.
+    """
+    changeable: Any = family  # a dataclass, which its base class is not to pyright
+    return dataclasses.replace(changeable, **_values(type(family), settings))
+
+
+def _values(factory: Any, settings: Mapping[str, str]) -> dict[str, Any]:
+    hints = typing.get_type_hints(factory)
+    return {
         field: convert(_option(field), word, hints[field])
         for field, word in settings.items()
     }
-    return make(name, **values)
 
 
 def known_name(name: str) -> str:

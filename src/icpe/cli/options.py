@@ -113,7 +113,7 @@ class Goal:
     error_prob: Annotated[float | None, _optional("P")] = None
     """Make few queries, and be wrong with probability at most P on average."""
     budget: Annotated[int | None, _optional("N")] = None
-    """Make exactly N queries, then answer."""
+    """Make exactly N queries, whatever they cost, then answer."""
     price: Annotated[float | None, _optional("C")] = None
     """Maximize P(correct) - C * cost."""
     max_queries: Annotated[int | None, _optional("N")] = None

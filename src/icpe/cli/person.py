@@ -157,6 +157,12 @@ def check_person_can_play(family: AbstractTaskFamily, name: str) -> None:
     from the simulator; a person cannot supply them.
     """
     spec = family.spec
+    if family.any_units() is not None:
+        raise UnsupportedError(
+            f"--human cannot be used with {name}, whose outcomes are relative and "
+            "scaled; use icpe serve --open, or icpe.Session(.., units=..) in Python, "
+            "which take them in your units."
+        )
     knows_masks = type(family).query_mask is not AbstractTaskFamily.query_mask
     reasons = {
         "only the simulator knows which queries are allowed": spec.masks_queries

@@ -33,7 +33,7 @@ class Args:
         tyro.conf.Positional[str | None],
         tyro.conf.arg(metavar="NAME", help_behavior_hint=""),
     ] = None
-    """The study, or all."""
+    """The study, or all; list takes it, too."""
     cells: Annotated[
         tuple[str, ...], tyro.conf.arg(metavar="PATTERN ...", help_behavior_hint="")
     ] = ()
@@ -87,6 +87,8 @@ EXAMPLES = (
 
 def run(args: Args) -> int:
     """Lists, runs or reports."""
+    if args.name not in (None, "all"):
+        catalog.check_study(args.name)
     if args.action == "list":
         return _list(args)
     if args.name is None:
@@ -94,8 +96,6 @@ def run(args: Args) -> int:
             f"The name of the study is missing; write icpe study {args.action} NAME "
             f"with one of {', '.join(catalog.study_names())}, or all."
         )
-    if args.name != "all":
-        catalog.check_study(args.name)
     parse_duration(args.time_limit or "inf")
     check_address(args.where.engine, args.where.address)
     if args.out.is_file():
@@ -115,7 +115,8 @@ def _list(args: Args) -> int:
     from icpe.cli.terminal import output, print_json
     from icpe.studies.catalog import make_study, study_names
 
-    studies = [make_study(name, args.sizes) for name in study_names()]
+    names = study_names() if args.name in (None, "all") else (args.name,)
+    studies = [make_study(name, args.sizes) for name in names]
     counts = [len(study.results(args.out).records) for study in studies]
     if args.json:
         print_json(
@@ -205,11 +206,20 @@ def _report(args: Args, studies) -> int:
     from icpe.studies.report import write_report
 
     if not any(study.results(args.out).records for study in studies):
+        cells = sum(len(study.cells) for study in studies)
+        other = _other_sizes(args, studies)
         raise UnknownNameError(
-            f"{args.out} has no result of {' or '.join(it.name for it in studies)}; "
-            "run some cells, or name another folder by --out (docs/data/results in a "
-            "checkout of icpe)."
+            f"{args.out} has no result of {' or '.join(it.name for it in studies)}: 0 "
+            f"of {cells} cells have results; "
+            + (
+                f"did you mean --sizes {other}, which has some?"
+                if other
+                else "run some cells, or name another folder by --out "
+                "(docs/data/results in a checkout of icpe)."
+            )
         )
+    for study in studies:
+        _say_how_many(args, study)
     files = []
     for study in studies:
         base = args.out / "reports" if args.to is None else args.to
@@ -223,3 +233,30 @@ def _report(args: Args, studies) -> int:
         for path in files:
             print(path)
     return 0
+
+
+def _say_how_many(args: Args, study) -> None:
+    """Says on stderr how much of a study a report is made of, where cells lack."""
+    count = len(study.results(args.out).records)
+    if count == len(study.cells):
+        return
+    other = _other_sizes(args, [study])
+    hint = f" Did you mean --sizes {other}, which has more?" if other else ""
+    print(
+        f"icpe: {study.name}: {count} of {len(study.cells)} cells have results.{hint}",
+        file=sys.stderr,
+    )
+
+
+def _other_sizes(args: Args, studies) -> str | None:
+    """The other sizes, if the folder has more results of these."""
+    from icpe.studies.catalog import make_study
+    from icpe.studies.study import Size
+
+    other: Size = "full" if args.sizes == "tiny" else "tiny"
+
+    def count(sizes: Size) -> int:
+        made = (make_study(study.name, sizes) for study in studies)
+        return sum(len(one.results(args.out).records) for one in made)
+
+    return other if count(other) > count(args.sizes) else None

@@ -319,11 +319,11 @@ def _changes(args: Args) -> dict:
 
 def _say_what_to_expect(family, config) -> None:
     """What a first look at the family tells, before any training."""
-    from icpe.learn.recipe import outlook
+    from icpe.learn.recipe import outlook, without_noise
 
-    sentence = outlook(family, config)
-    if sentence:
-        print(f"icpe: {sentence}", file=sys.stderr)
+    for sentence in (outlook(family, config), without_noise(family)):
+        if sentence:
+            print(f"icpe: {sentence}", file=sys.stderr)
 
 
 def _say_what_for(config) -> None:

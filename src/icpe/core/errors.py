@@ -51,9 +51,11 @@ def not_served(
     others = tuple(others)
     if not others:
         return (
-            f"{cannot}, and no other baseline can: it gives no exact posterior. "
-            "Add log_likelihood or exact_belief (for information-gain an "
-            "AbstractPredictiveBelief) to its class, or train an explorer."
+            f"{cannot}, and no other baseline can: it gives neither an exact posterior "
+            "nor the law of its arms. Add log_likelihood or exact_belief to its class "
+            "for rules such as 'top-two' (for 'information-gain' exact_belief must be "
+            "an AbstractPredictiveBelief), arms() for methods such as "
+            "'track-and-stop', or train an explorer."
         )
     why = f": {lacks}" if lacks else f", only {', '.join(served)}"
     return (

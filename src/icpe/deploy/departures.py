@@ -100,7 +100,8 @@ def mask_after(
     if given is None and known is None:
         raise InvalidOutcomeError(
             "query_mask is missing: some queries of this family are forbidden at "
-            "times, and only you know which; give one truth value for each query."
+            "times, and only you know which; give one truth value for each query, or "
+            "let the family say it in a method query_mask."
         )
     if given is None:
         return np.asarray(known), None

@@ -225,7 +225,8 @@ def family_of(
     if family is not None:
         return family
     raise InvalidParameterError(
-        "family is missing; only an artifact knows the family it serves."
+        "family is missing, and only an artifact knows the family it serves; give that "
+        "of the explorer, as in Session(explorer, family=family, error_prob=0.1)."
     )
 
 

@@ -33,6 +33,12 @@ class Judgment:
         rows = zip(self.accuracy, self.prices, self.mean_cost, strict=True)
         return tuple(accuracy - price * cost for accuracy, price, cost in rows)
 
+    @property
+    def expected_values(self) -> tuple[float, ...]:
+        """The same as an exact posterior expects it, without the luck of answers."""
+        rows = zip(self.sureness, self.prices, self.mean_cost, strict=True)
+        return tuple(sure - price * cost for sure, price, cost in rows)
+
     def saves(self, other: "Judgment", mean_cost: float = 1.0) -> float:
         """Mean share of the other's cost that is saved, all else being equal.
 

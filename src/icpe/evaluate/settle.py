@@ -65,7 +65,7 @@ def settle(
     prices = np.geomspace(nets.prices.low, nets.prices.high, _NUM_PRICES + 1)[:-1]
     read_key, play_key = jr.split(jr.fold_in(jr.key(seed), _STREAM))
     correction = 0.0
-    if not isinstance(tables, ExactPredictions):
+    if not _are_given(nets):
         each = (family.spec.horizon + 1) * family.spec.num_hypotheses
         read = min(episodes, _MOST_READ, max(64, _MOST_BELIEFS // each))
         losses = _log_losses(nets, family, jnp.asarray(prices), read, read_key)
@@ -118,6 +118,11 @@ def loss_against(
     if not ratios:
         return 0.0
     return float(np.mean(ratios)) + _BLAME * max(0.0, max(ratios) - _NOISE)
+
+
+def _are_given(nets: ExplorerNets) -> bool:
+    """Whether the family itself gave the tables: then all that is added is noise."""
+    return isinstance(nets.predictions, ExactPredictions) or nets.config.reads_worth
 
 
 def _is_exact(nets: ExplorerNets) -> bool:

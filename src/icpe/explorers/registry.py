@@ -188,6 +188,12 @@ def _is_one_of(
 
 
 def _entry(name: str) -> _Entry:
+    bare, _, tail = name.partition(":")
+    if bare in _ENTRIES and tail:
+        raise UnknownNameError(
+            f"There is no explorer {name!r}: in Python parameters are keywords, as in "
+            f"make_explorer({bare!r}, family, {_keywords(tail)})."
+        )
     if name not in _ENTRIES:
         raise UnknownNameError(
             suggesting(
@@ -198,6 +204,25 @@ def _entry(name: str) -> _Entry:
             )
         )
     return _ENTRIES[name]
+
+
+def _keywords(tail: str) -> str:
+    """What stands behind a name on the command line, as Python would have it."""
+    pairs = [it.partition("=") for it in tail.split(",") if it]
+    return ", ".join(
+        f"{name.replace('-', '_')}={_literal(value)}" for name, _, value in pairs
+    )
+
+
+def _literal(word: str) -> str:
+    """A word as a number or truth value if it is one, else in quotes."""
+    if word.lower() in ("true", "false"):
+        return word.capitalize()
+    try:
+        float(word)
+    except ValueError:
+        return repr(word)
+    return word
 
 
 def _described(parameter: inspect.Parameter, hint: Any) -> ExplorerParameter:

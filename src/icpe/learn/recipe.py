@@ -239,3 +239,13 @@ def _lengths(config: TrainConfig, spec: TaskSpec, found: Survey) -> dict:
         "crop_steps": steps,
         "cropped_updates": config.updates_per_iteration * 3 // 4,
     }
+
+
+def without_noise(family: AbstractTaskFamily) -> str:
+    """A sentence where answers have no randomness, which may be a slip; else empty."""
+    if survey(family, machine_here()).is_noisy:
+        return ""
+    return (
+        "The same query about the same task always gets the same answer; if it should "
+        "not, use the key that step is given."
+    )

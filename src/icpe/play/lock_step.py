@@ -1,11 +1,12 @@
 """A batch of episodes in lock step: one step of all of them at a time.
 
 Most episodes are much shorter than the longest, which all would have to wait for.
-On a CPU those that still run are therefore gathered now and then into smaller
-batches; on an accelerator one large batch is faster.
+On a CPU those that still run are therefore gathered every few steps, and played block
+by block; on an accelerator one large batch is faster.
 """
 
 import dataclasses
+import functools as ft
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ import jax.random as jr
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from icpe.core.arrays import PyTree
+from icpe.core.arrays import Index, PyTree
 from icpe.core.episode import (
     STOP,
     StopReason,
@@ -32,10 +33,12 @@ from icpe.core.request import OperatingPoint
 
 _LONG = 48
 """Episodes this long are cut into stretches; more stretches take longer to compile."""
-_SHRINK = 4
-"""A batch of those that still run is this much smaller; 2 was slower."""
-_SMALLEST_BATCH = 128
-"""Another level of smaller ones takes longer to compile than it spares."""
+_STRIDE = 2
+"""Steps between two gatherings. Each copies the memory of all that still run."""
+_BLOCKS = 16
+"""Into which a whole batch is divided; the last one is seldom full."""
+_SMALLEST_BLOCK = 128
+"""The steps of smaller ones take longer to start than to compute."""
 
 Segments = list[tuple[int, int]]
 
@@ -132,73 +135,71 @@ class LockStep:
         self, given: EpisodeInputs, carry: Carry, *, full_length: bool
     ) -> Carry:
         """Plays every episode to its end."""
-        segments = _segments(self.family.spec.horizon)
-        if not full_length:
-            return self._play(given, carry, segments)
-        for start, stop in segments:
+        num_episodes, horizon = carry.queries.shape
+        size = max(_SMALLEST_BLOCK, -(-num_episodes // _BLOCKS))
+        gathers = jax.default_backend() == "cpu" and size < num_episodes
+        for start, stop in _segments(horizon):
             carry = _with_bound(carry, stop)
-            carry = lax.fori_loop(
-                start, stop, lambda _, carry: self._advance(given, carry), carry
-            )
+            if full_length:
+                carry = lax.fori_loop(
+                    start, stop, lambda _, carry: self._advance(given, carry), carry
+                )
+            elif gathers and horizon > _STRIDE:
+                carry = self._play_gathered(given, carry, stop, size)
+            else:
+                carry = lax.while_loop(
+                    ft.partial(_goes_on, stop=stop),
+                    lambda carry: self._advance(given, carry),
+                    carry,
+                )
         return carry
 
-    def _play(self, given: EpisodeInputs, carry: Carry, segments: Segments) -> Carry:
-        """Plays to the end, the later segments in smaller batches where that pays."""
-        (_, stop), *later = segments
-        carry = lax.while_loop(
-            lambda carry: (carry.step < stop) & jnp.any(carry.running),
-            lambda carry: self._advance(given, carry),
-            _with_bound(carry, stop),
-        )
-        if not later:
-            return carry
-        size = given.caps.shape[0] // _SHRINK
-        if jax.default_backend() != "cpu" or size < _SMALLEST_BATCH:
-            return self._play(given, carry, later)
-        return self._play_running(given, carry, later, size)
-
-    def _play_running(
-        self, given: EpisodeInputs, carry: Carry, segments: Segments, size: int
+    def _play_gathered(
+        self, given: EpisodeInputs, carry: Carry, stop: int, size: int
     ) -> Carry:
-        """Plays the episodes that still run to their end, so many at a time.
+        """Plays up to a step, every few steps only the episodes that still run.
 
-        None may come up twice: that would wipe out what it did in these segments. So
-        the last part is filled up with copies of one episode that nobody keeps.
+        Those that stop now are known before anything is computed for them. None may
+        come up twice: that would wipe out what it did in these steps. So the last block
+        is filled up with copies of one episode that nobody keeps.
         """
         num_episodes = carry.running.shape[0]
         nobody = jnp.full((size,), num_episodes)
-        running_first = jnp.argsort(~carry.running, stable=True)
-        running_first = jnp.concatenate([running_first, nobody])
-        num_running = jnp.sum(carry.running)
-        carry = _with_memory(carry, segments[-1][1])
 
-        def play(progress: tuple[Int[Array, ""], Carry]):
-            done, carry = progress
-            which = lax.dynamic_slice(running_first, (done,), (size,))
-            taken = jnp.minimum(which, num_episodes - 1)
-            part = self._play(
-                jax.tree.map(lambda leaf: leaf[taken], given),
-                _take(carry, taken),
-                segments,
+        def stretch(carry: Carry) -> Carry:
+            carry = dataclasses.replace(carry, stop_reason=self._ask(given, carry)[1])
+            end = jnp.minimum(carry.step + _STRIDE, stop)
+            running_first = jnp.argsort(~carry.running, stable=True)
+            running_first = jnp.concatenate([running_first, nobody])
+            num_running = jnp.sum(carry.running)
+
+            def play(progress):
+                done, carry, _ = progress
+                which = lax.dynamic_slice(running_first, (done,), (size,))
+                taken = jnp.minimum(which, num_episodes - 1)
+                own = jax.tree.map(lambda leaf: leaf[taken], given)
+                part = lax.fori_loop(
+                    carry.step,
+                    end,
+                    lambda _, part: self._advance(own, part),
+                    _take(carry, taken),
+                )
+                return done + size, _put(carry, which, part), _step_counts(part)
+
+            start = jnp.zeros((), jnp.int32)
+            _, carry, counts = lax.while_loop(
+                lambda progress: progress[0] < num_running,
+                play,
+                (start, carry, _step_counts(carry)),
             )
-            return done + size, _put(carry, which, part)
+            return dataclasses.replace(_with_step_counts(carry, counts), step=end)
 
-        start = jnp.zeros((), jnp.int32)
-        _, carry = lax.while_loop(
-            lambda progress: progress[0] < num_running, play, (start, carry)
-        )
-        return carry
+        return lax.while_loop(ft.partial(_goes_on, stop=stop), stretch, carry)
 
     def _advance(self, given: EpisodeInputs, carry: Carry) -> Carry:
         """One step of all episodes; those that have ended stay as they are."""
         t, family = carry.step, self.family
-        mask = allowed_queries(carry.world.query_mask, carry.asked)
-        query = self.ask(carry.explorer, mask, _fold_each(given.own_keys, t))
-        reason = self._why_ended(
-            given, t, can_ask=jnp.any(mask, axis=1), stops=query == STOP
-        )
-        reason = jnp.where(carry.running, reason, carry.stop_reason)
-
+        query, reason = self._ask(given, carry)
         made = reason == StopReason.RUNNING
         query = jnp.clip(query, 0, family.spec.num_queries - 1)
         world = jax.vmap(
@@ -225,6 +226,17 @@ class LockStep:
             asked=asked,
             cost=carry.cost + jnp.where(made, family.spec.cost_array[query], 0.0),
         )
+
+    def _ask(
+        self, given: EpisodeInputs, carry: Carry
+    ) -> tuple[Int[Array, "episodes"], Int[Array, "episodes"]]:
+        """What is asked next, and why episodes end without it."""
+        mask = allowed_queries(carry.world.query_mask, carry.asked)
+        query = self.ask(carry.explorer, mask, _fold_each(given.own_keys, carry.step))
+        reason = self._why_ended(
+            given, carry.step, can_ask=jnp.any(mask, axis=1), stops=query == STOP
+        )
+        return query, jnp.where(carry.running, reason, carry.stop_reason)
 
     def _why_ended(
         self,
@@ -259,6 +271,11 @@ def _segments(horizon: int) -> Segments:
     return list(itertools.pairwise(cuts))
 
 
+def _goes_on(carry: Carry, stop: int) -> Bool[Array, ""]:
+    """Whether any episode runs before a step."""
+    return (carry.step < stop) & jnp.any(carry.running)
+
+
 def _with_bound(carry: Carry, bound: int) -> Carry:
     """With a bound in the explorer's step counters, and memory for as many steps."""
 
@@ -270,13 +287,20 @@ def _with_bound(carry: Carry, bound: int) -> Carry:
     return _map_explorer(bounded, carry, StepCount | Growing)
 
 
-def _with_memory(carry: Carry, bound: int) -> Carry:
-    """With memory for as many steps, but for scratch memory, which stays behind."""
+def _step_counts(carry: Carry) -> list[Index]:
+    """The values of the explorer's step counters."""
+    nodes = jax.tree.leaves(carry.explorer, is_leaf=_is_step_count)
+    return [node.value for node in nodes if _is_step_count(node)]
 
-    def grown(node):
-        return node.resized(bound + 1) if isinstance(node, Growing) else node
 
-    return _map_explorer(grown, carry, StepCount | Growing | Scratch)
+def _with_step_counts(carry: Carry, values: list[Index]) -> Carry:
+    """With these values in the explorer's step counters."""
+    left = iter(values)
+
+    def counted(node):
+        return StepCount(next(left), node.bound) if _is_step_count(node) else node
+
+    return _map_explorer(counted, carry, StepCount)
 
 
 def _map_explorer(change: Callable, carry: Carry, whole: Any) -> Carry:
@@ -299,20 +323,20 @@ def _take(carry: Carry, which: Int[Array, "part"]) -> Carry:
 
 
 def _put(carry: Carry, which: Int[Array, "part"], part: Carry) -> Carry:
-    """All episodes, with those of the part as they were at their end.
+    """All episodes, with those of the part as they are now.
 
-    Step counters and scratch memory are left as they are: nobody reads them any more.
+    Step counters are left as they are: other parts begin where this one began.
     """
 
     def put(old, new):
-        if _is_lasting(old):
+        if _is_step_count(old):
             return old
         return old.at[which].set(new, mode="drop")
 
     world, *record = jax.tree.map(
         put, _world_and_record(carry), _world_and_record(part)
     )
-    state = jax.tree.map(put, carry.explorer, part.explorer, is_leaf=_is_lasting)
+    state = jax.tree.map(put, carry.explorer, part.explorer, is_leaf=_is_step_count)
     return Carry(carry.step, world, state, *record)
 
 

@@ -17,9 +17,23 @@ MISSING = -1e30
 OTHER = "(other)"
 """The level of all values of a column that are rare, or that were never seen."""
 _NOTHING = ("", "missing", "unknown", "na", "n/a", "nan", "null", "?", "<na>")
+_SAID = (
+    "don't know",
+    "do not know",
+    "not known",
+    "not measured",
+    "unbekannt",
+    "nicht bekannt",
+    "keine angabe",
+    "k.a.",
+)
+"""What people write where there is no value. Not among them: what may be a finding,
+such as n.d. (not detected), or not done beside done."""
 _ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")
 """What a spreadsheet has where a formula found nothing."""
-_NO_ANSWER = ("none", "-")
+UNKNOWN = (*_NOTHING, *_SAID, *_ERRORS)
+"""All words that say that a value is not known, in any column; see `is_missing`."""
+NO_ANSWER = ("none", "-")
 """Words that may be answers; where they are none, they say that there is no answer."""
 
 
@@ -67,8 +81,8 @@ class Cells:
         for feature, value in zip(self.groups[query], outcome, strict=False):
             if feature in self.always_known and value <= MISSING / 2:
                 return (
-                    f"{self.features[feature]} was not known, as it is in every row of "
-                    "the table"
+                    f"{self.features[feature]} was not known; every row of the table "
+                    "has a value for it"
                 )
             if self.ranges and _is_far(float(value), self.ranges[feature]):
                 low, high = self.ranges[feature]
@@ -152,7 +166,7 @@ class Cells:
 
     def _is_no_answer(self, feature: int, value: Any) -> bool:
         """Whether a word that could have been an answer cannot be one here."""
-        is_word = isinstance(value, str) and value.strip().lower() in _NO_ANSWER
+        is_word = isinstance(value, str) and value.strip().lower() in NO_ANSWER
         return is_word and OTHER not in self.levels[feature]
 
     def _level(self, feature: int, value: Any) -> int:
@@ -194,11 +208,15 @@ def _is_far(value: float, seen: Sequence[float]) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether an answer says that the value is not known."""
+    """Whether an answer says that the value is not known.
+
+    Capitals and blanks make no difference, and neither does the kind of apostrophe.
+    """
     if value is None:
         return True
     if isinstance(value, str):
-        return value.strip().lower() in (*_NOTHING, *_ERRORS)
+        words = " ".join(value.lower().replace("\u2019", "'").split())
+        return words.replace(". ", ".") in UNKNOWN
     try:
         return bool(np.isnan(value))
     except (TypeError, ValueError):

@@ -123,13 +123,12 @@ def read_mask(query_mask: Any, before: np.ndarray) -> np.ndarray:
 
 
 def _read_numbers(name: str, outcome: Any, spec: Any) -> np.ndarray:
-    size = spec.outcome_size
+    size, names = spec.outcome_size, listed(spec.outcome_names)
     wanted = "one number" if size == 1 else f"{size} numbers"
     if isinstance(outcome, Mapping):
-        names = f": {listed(spec.outcome_names)}" if spec.outcome_names else ""
-        raise InvalidOutcomeError(
-            f"{name} must be {wanted} in order{names}; got {outcome!r}."
-        )
+        wanted += f" in order: {names}" if names else " in order"
+        raise InvalidOutcomeError(f"{name} must be {wanted}; got {outcome!r}.")
+    wanted += f" ({names})" if size > 1 and names else ""
     read = as_array(outcome)
     if read is None or read.dtype.kind not in "iuf":
         raise InvalidOutcomeError(f"{name} must be {wanted}; got {outcome!r}.")

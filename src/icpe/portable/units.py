@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from icpe.portable.decimals import as_in_column
 from icpe.portable.errors import (
     InvalidOutcomeError,
     InvalidParameterError,
     UnsupportedError,
 )
 from icpe.portable.noise import as_noise, is_strange, resolution, scatter
+from icpe.portable.numbers import without_unit
 from icpe.portable.reading import as_array
 
 _UPWARDS = 1e-5
@@ -165,11 +167,17 @@ class Reading:
         return (steps / self.grid, *rest)
 
     def number(self, told: Any) -> float:
-        """What was told, as one finite number.
+        """What was told, as one finite number; text as people type it, as in "71,3 %".
 
         Raises:
             InvalidOutcomeError: it is something else.
         """
+        why = ""
+        if isinstance(told, str):
+            try:
+                told = as_in_column(without_unit(told, self.units.unit))
+            except ValueError as error:
+                why = f": {error}"
         read = as_array(told)
         if read is not None and read.dtype.kind in "iuf" and read.size == 1:
             value = float(read.reshape(()))
@@ -177,7 +185,7 @@ class Reading:
                 return value
         unit = f" in {self.units.unit}" if self.units.unit else ""
         raise InvalidOutcomeError(
-            f"outcome must be one finite number{unit}; got {told!r}."
+            f"outcome must be one finite number{unit}; got {told!r}{why}."
         )
 
 

@@ -27,6 +27,7 @@ SEEDS = (0, 1, 2)
 _ALMOST_NEVER, _RARELY = 0.001, 0.01
 _ALWAYS = 0.999
 """Accuracy that is printed as 1.00."""
+_GREEDY = "information-gain"
 
 
 def make(size: Size) -> Study:
@@ -42,10 +43,10 @@ def make(size: Size) -> Study:
             Cell(row, "limit", Optimum(family)),
             Cell(
                 row,
-                "information-gain",
+                _GREEDY,
                 Evaluation(
                     family,
-                    Baseline("information-gain"),
+                    Baseline(_GREEDY),
                     error_probs=(_RARELY,),
                     episodes=min(episodes, 10_000),
                 ),
@@ -105,7 +106,7 @@ def _tables(results: Results) -> list[Table]:
         longest = _longest(results, row)
         rarely = _ours(results, row, "mean_queries", _RARELY)
         right = _ours(results, row, "accuracy", _RARELY)
-        greedy = [at(results.first(row, "information-gain"), "error_prob", "0.01")]
+        greedy = [at(results.first(row, _GREEDY), "error_prob", "0.01")]
         rows.append(
             (
                 row,
@@ -157,11 +158,14 @@ def _figures(results: Results) -> dict[str, Figure]:
     printed = [paper_values.BINARY_SEARCH.get(number) for number in sizes]
     limits = [results.first(row, "limit") for row in rows]
     ours = [_ours(results, row, "mean_queries", _ALMOST_NEVER) for row in rows]
+    greedy = [at(results.first(row, _GREEDY), "error_prob", "0.01") for row in rows]
     series = [
-        line("ours", sizes, ours),
-        line("limit", sizes, [entry(one, "mean_queries") for one in limits]),
         line("paper", sizes, [one.mean.value if one else None for one in printed]),
+        line(_GREEDY, sizes, [entry(one, "mean_queries") for one in greedy]),
+        line("limit", sizes, [entry(one, "mean_queries") for one in limits]),
+        line("ours", sizes, ours),
     ]
+    highest = max((y for one in series for y in one.y), default=1.0)
     panel = Panel(
         series,
         "how many numbers K",
@@ -169,5 +173,6 @@ def _figures(results: Results) -> dict[str, Figure]:
         "Binary search without error",
         log_x=True,
         x_ticks=sizes,
+        y_range=(0.0, 1.08 * highest),
     )
     return named(panels_figure([panel]), "binary-search")

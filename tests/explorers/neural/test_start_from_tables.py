@@ -116,8 +116,13 @@ def test_half_trusted_tables_give_the_root_of_their_posterior(fresh):
     np.testing.assert_allclose(np.exp(along(half).log_posterior), expected, rtol=1e-4)
 
 
-def test_one_pass_gives_what_the_explorer_sees_step_by_step(noisy):
+@pytest.mark.parametrize("correction", [1.0, 0.0])
+def test_one_pass_gives_what_the_explorer_sees_step_by_step(noisy, correction):
+    """Without correction the explorer leaves the inference net out."""
+    noisy = with_tables(noisy, lambda tables: tables.with_correction(correction))
     explorer = NeuralExplorer(noisy.for_play())
+    (keys, *_) = jax.tree.leaves(explorer.nets.init_caches())
+    assert keys.shape[0] == (2 if correction else 1)
 
     @eqx.filter_jit
     def steps():

@@ -13,6 +13,7 @@ from icpe.explorers.classical.feedback_track_and_stop import (
     make_feedback_track_and_stop,
 )
 from icpe.explorers.classical.finite_tests import make_chernoff, make_naghshvar_javidi
+from icpe.explorers.classical.first_arms import on_first_arms
 from icpe.explorers.classical.gaussian_ids import make_gaussian_ids
 from icpe.explorers.classical.kl_lucb import make_kl_lucb
 from icpe.explorers.classical.lucb import make_lucb
@@ -39,7 +40,7 @@ _BUDGET = "budget"
 
 register_explorer(
     "track-and-stop",
-    make_track_and_stop,
+    on_first_arms(make_track_and_stop),
     served.has_plain_arms,
     "pulls arms in the proportions that are optimal for the sample means",
     About(
@@ -50,7 +51,7 @@ register_explorer(
 )
 register_explorer(
     "ttps",
-    make_ttps,
+    on_first_arms(make_ttps),
     served.has_plain_arms,
     "top-two probability sampling: a coin between the two arms most probably best",
     About(
@@ -61,7 +62,7 @@ register_explorer(
 )
 register_explorer(
     "ttts",
-    make_ttts,
+    on_first_arms(make_ttts),
     served.has_plain_arms,
     "top-two Thompson sampling: two arms drawn from the posterior, then a coin",
     About(
@@ -71,7 +72,7 @@ register_explorer(
 )
 register_explorer(
     "eb-tc",
-    make_eb_tc,
+    on_first_arms(make_eb_tc),
     served.has_plain_arms,
     "a coin between the best sample mean and the rival hardest to tell from it",
     About(
@@ -81,7 +82,7 @@ register_explorer(
 )
 register_explorer(
     "lucb",
-    make_lucb,
+    on_first_arms(make_lucb),
     served.has_plain_arms,
     "pulls the leader and the rival with the largest upper confidence bound",
     About(
@@ -109,7 +110,7 @@ register_explorer(
 )
 register_explorer(
     "uniform-sampling",
-    make_uniform_sampling,
+    on_first_arms(make_uniform_sampling),
     served.has_arms,
     "random queries, answers by the sample means and stops as Track-and-Stop does",
     About("the paper's uniform baseline", _RATIO),
@@ -137,7 +138,7 @@ register_explorer(
 )
 register_explorer(
     "successive-rejects",
-    make_successive_rejects,
+    on_first_arms(make_successive_rejects),
     served.pays_for_itself,
     "drops the worst arm after each of K - 1 phases",
     About(
@@ -150,7 +151,7 @@ register_explorer(
 )
 register_explorer(
     "sequential-halving",
-    make_sequential_halving,
+    on_first_arms(make_sequential_halving),
     served.pays_for_itself,
     "drops the worse half of the arms after each round",
     About(
@@ -187,7 +188,7 @@ register_explorer(
 )
 register_explorer(
     "ucb",
-    make_ucb,
+    on_first_arms(make_ucb),
     served.pays_rewards,
     "UCB1 for regret: the largest upper confidence bound",
     About(
@@ -199,7 +200,7 @@ register_explorer(
 )
 register_explorer(
     "thompson",
-    make_thompson,
+    on_first_arms(make_thompson),
     served.pays_rewards,
     "Thompson sampling for regret, with a Gaussian prior",
     About(
@@ -210,7 +211,7 @@ register_explorer(
 )
 register_explorer(
     "gaussian-ids",
-    make_gaussian_ids,
+    on_first_arms(make_gaussian_ids),
     served.pays_rewards,
     "information-directed sampling for regret, with a Gaussian prior",
     About(

@@ -91,7 +91,7 @@ def count_arms(family: AbstractTaskFamily) -> int:
     """
     if family.spec.masks_queries:
         raise UnsupportedError(
-            "Classical methods take a fixed number of arms, and vary_arms is set; "
-            "leave vary_arms out."
+            "Classical methods take a fixed number of arms, and vary_arms is set; set "
+            "fewest_arms and most_arms to one number, or leave vary_arms out."
         )
     return family.spec.num_queries

@@ -28,6 +28,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax import lax
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from icpe.core.arrays import Index, PRNGKey, PyTree, Scalar
@@ -80,7 +81,8 @@ class ExplorerNets(eqx.Module):
     """Inference net and query net of one explorer, held as one stacked pair.
 
     Index 0 of the leading axis is the inference net, whose conditioning is all
-    zeros; index 1 is the query net.
+    zeros; index 1 is the query net. In play the inference net is left out where
+    nothing of what it says counts.
     """
 
     pair: SequenceNet
@@ -223,10 +225,13 @@ class ExplorerNets(eqx.Module):
         they may be rough, heads for queries round as they do along a history.
         """
         condition = self.condition(price, max_queries, position.value)
+        both = jnp.stack([jnp.zeros_like(condition), condition])
         outputs, caches = eqx.filter_vmap(
             lambda net, condition, cache: net.step(token, condition, cache, position),
             in_axes=(eqx.if_array(0), 0, 0),
-        )(self.pair, jnp.stack([jnp.zeros_like(condition), condition]), caches)
+        )(self.pair, both if self._infers else both[1:], caches)
+        if not self._infers:
+            outputs = jnp.concatenate([jnp.zeros_like(outputs), outputs])
         asked = Asked(price, max_queries - position.value)
         told = None
         if predicted is not None:
@@ -282,12 +287,21 @@ class ExplorerNets(eqx.Module):
         )
 
     def for_play(self) -> "ExplorerNets":
-        """The same networks, made ready to be used step by step in a loop."""
-        return eqx.tree_at(
+        """The same networks, made ready to be used step by step in a loop.
+
+        Without the inference net where the tables' posterior is not corrected.
+        """
+        nets = eqx.tree_at(
             lambda nets: nets.pair.transformer,
             self,
             replace_fn=in_compute_dtype,
         )
+        if self.predictions is None or not _is_zero(self.predictions.correction):
+            return nets
+        alone = jax.tree.map(
+            lambda leaf: leaf[-1:] if eqx.is_array(leaf) else leaf, nets.pair
+        )
+        return eqx.tree_at(lambda nets: nets.pair, nets, alone)
 
     def init_caches(self):
         """Empty caches of both networks."""
@@ -318,7 +332,7 @@ class ExplorerNets(eqx.Module):
     ) -> Estimates:
         logits = outputs[0, ..., : self.spec.num_hypotheses]
         judged = outputs[1, ..., : self.spec.num_queries]
-        if self.config.tied_head:
+        if self.config.tied_head and self._infers:
             logits = logits + self._judge(0, outputs, summary, None, None, dtype)
         view = None
         if told is not None:
@@ -388,7 +402,7 @@ class ExplorerNets(eqx.Module):
         this layer knows them from all histories at once.
         """
         assert self.pair.belief_head is not None
-        weight = self.pair.belief_head[1, : self.spec.num_queries]
+        weight = self.pair.belief_head[-1, : self.spec.num_queries]
         belief = lax.stop_gradient(jnp.exp(log_posterior))
         return jnp.matmul(belief, weight.T, precision=lax.Precision.HIGHEST)
 
@@ -409,6 +423,11 @@ class ExplorerNets(eqx.Module):
         gate = share * outputs[0, ..., self._num_outputs, None]
         start = math.log(math.expm1(self.config.predictions.trust))
         return jax.nn.softplus(gate + start) * log_posterior + share * logits
+
+    @property
+    def _infers(self) -> bool:
+        """Whether the inference net is there."""
+        return self.pair.query_embedding.shape[0] == 2
 
     @property
     def _num_outputs(self) -> int:
@@ -457,6 +476,12 @@ def _with(nets: ExplorerNets, predictions: AbstractPredictions | None) -> Explor
         predictions,
         is_leaf=lambda node: node is None,
     )
+
+
+def _is_zero(number: Float[Array, ""]) -> bool:
+    """Whether it is known to be zero, which it is not while a program is traced."""
+    is_known = eqx.is_array(number) and not isinstance(number, Tracer)
+    return is_known and float(number) == 0.0
 
 
 def _belief_features(

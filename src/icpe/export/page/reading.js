@@ -44,13 +44,15 @@ function checkQuery(query, spec, allowed, most = spec.num_queries) {
 
 function readNumbers(name, told, spec) {
   const size = spec.outcome_size;
-  const wanted = size === 1 ? "one number" : `${size} numbers`;
+  const names = spec.outcome_names || [], of = names.length ? ` (${listed(names)})` : "";
+  const wanted = size === 1 ? "one number" : `${size} numbers${of}`;
   const all = Array.isArray(told) || ArrayBuffer.isView(told) ? Array.from(told) : [told];
   if (all.some((x) => typeof x !== "number")) {
     throw new Error(`${name} must be ${wanted}; got ${written(told)}.`);
   }
   if (all.length !== size) {
-    throw new Error(`${name} must be ${wanted}; got an array of shape (${all.length},).`);
+    const shape = typeof told === "number" ? "()" : `(${all.length},)`;
+    throw new Error(`${name} must be ${wanted}; got an array of shape ${shape}.`);
   }
   const outcome = Float32Array.from(all);
   if (!outcome.every(Number.isFinite)) throw new Error(`${name} must be finite; got ${written(told)}.`);
@@ -75,8 +77,11 @@ const MISSING = -1e30;
 
 /** Answers that say that a value is not known; so does an empty one. */
 const NOTHING = ["", "missing", "unknown", "na", "n/a", "nan", "null", "?", "<na>", "none", "-",
+  "don't know", "do not know", "not known", "not measured", "unbekannt", "nicht bekannt",
+  "keine angabe", "k.a.",
   "#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"];
-const isMissing = (value) => value === null || NOTHING.includes(String(value).trim().toLowerCase());
+const isMissing = (value) => value === null || NOTHING.includes(String(value).trim().toLowerCase()
+  .replace(/\s+/g, " ").replaceAll("\u2019", "'").replaceAll(". ", "."));
 
 /** A text with a plain minus sign, and with nothing between thousands. */
 function plainDigits(text) {
@@ -161,7 +166,7 @@ function whyStrange(cells, query, outcome) {
   for (const [i, feature] of cells.groups[query].entries()) {
     const name = cells.features[feature], seen = (cells.ranges || [])[feature] || [];
     if ((cells.always_known || []).includes(feature) && outcome[i] <= MISSING / 2) {
-      return `${name} was not known, as it is in every row of the table`;
+      return `${name} was not known; every row of the table has a value for it`;
     }
     if (isFar(outcome[i], seen)) {
       const [low, high] = seen.map((it) => shown(it));
