@@ -117,8 +117,12 @@ def test_a_trained_explorer_asks_the_same_in_a_session_as_in_a_rollout(
     assert ending.log_posterior is not None
     assert ending.num_queries.sum() > 0
     for i in range(EPISODES):
+        masks = transcript.query_masks
         session = Session(
-            artifact, **request_, first_outcome=transcript.history.outcomes[i, 0]
+            artifact,
+            **request_,
+            first_outcome=transcript.history.outcomes[i, 0],
+            query_mask=None if masks is None else masks[i, 0],
         )
         replay(session, transcript, i)
         assert session.ask() is None
