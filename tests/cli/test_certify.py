@@ -74,7 +74,7 @@ def test_commands_say_with_which_confidence_it_is_certified(
     assert f"plays binary-search(size=2) {served} Stopped" in played
     monkeypatch.setattr("builtins.input", lambda prompt="": "hit")
     asked = " ".join(icpe(f"play {file} --error-prob 0.7 --human").out.split())
-    assert f"questions you: binary-search(size=2) {served} Keep" in asked
+    assert f"questions you: binary-search(size=2) {served} Asked for: at most" in asked
 
 
 def test_names_with_brackets_are_printed_as_they_are():

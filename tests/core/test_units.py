@@ -53,7 +53,9 @@ def test_decimals_that_fall_between_two_steps_of_the_grid_do_not_flicker():
         assert found.outcome(level + 0.001, level) == (1 / 1024,)
 
 
-@pytest.mark.parametrize("told", [math.nan, math.inf, "72", None, [1, 2], True, 1j])
+@pytest.mark.parametrize(
+    "told", [math.nan, math.inf, "warm", "1,234", None, [1, 2], True, 1j]
+)
 def test_what_is_no_number_is_refused(told):
     with pytest.raises(InvalidOutcomeError, match="one finite number in %; got"):
         reading(noise=1.5, matters=1.0).outcome(told)

@@ -17,7 +17,7 @@ def arguments(function, *own: str):
 
 def test_a_session_takes_the_same_arguments_wherever_it_is_kept():
     in_memory = arguments(Session, "explorer", "family")
-    assert arguments(open_session, "artifact", "storage", "id") == in_memory
+    assert arguments(open_session, "artifact", "family", "storage", "id") == in_memory
     over_http = {name: it.default for name, it in schemas.Start.model_fields.items()}
     del over_http["model"]
     assert over_http == in_memory

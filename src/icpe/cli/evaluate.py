@@ -71,7 +71,6 @@ class Args:
 
 EXAMPLES = (
     "icpe evaluate gaussian-bandit-4 top-two --error-prob 0.1",
-    "icpe evaluate uniform --family binary-search --budget 4 --json",
     "icpe evaluate questionnaire.safetensors --rows new.csv --error-prob 0.1",
 )
 

@@ -19,6 +19,7 @@ _MODULES = (
     "files",
     "guard",
     "model",
+    "things",
     "session",
 )
 """In an order in which each needs only those before it."""
