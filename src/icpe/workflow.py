@@ -41,12 +41,14 @@ from icpe.learn.fit import (
 )
 from icpe.learn.learners import AnyConfig
 from icpe.learn.paper.config import PaperConfig
+from icpe.learn.survey import machine_here
 
 _NUM_JUDGED = 4
 _JUDGE_STREAM = 0x1D6E
 _FEWEST_JUDGMENTS = 20
 _FEWEST_IF_EXACT = 5
-"""Judgments without the luck of answers, of networks that start as a good rule."""
+"""Judgments without the luck of answers, of networks that start as a good rule; on a
+CPU, whose short trainings have no more than 15."""
 _FEWEST_TO_GO_ON = 8
 _HARDLY = 5e-4
 _CLEARLY = 0.01
@@ -131,10 +133,10 @@ class Judging:
     When the values of the last fifth of judgments are hardly better than those in the
     middle, training goes into its last part, in which the step size falls; while they
     are clearly better, that part is put off, up to twice as long. Where the posterior
-    is exact, it says how accurate answers are better than the answers do, and fewer
-    judgments tell. Training for
-    one error probability goes on until that is served, up to three times as long. What
-    it decides depends on the training alone, not on the clock.
+    is exact, it says how accurate answers are better than the answers do, and on a CPU
+    fewer judgments are waited for. Training for one error probability goes on until
+    that is served, up to three times as long. What it decides depends on the training
+    alone, not on the clock.
 
     Args:
         family: where the episodes come from.
@@ -178,7 +180,8 @@ class Judging:
             return verdict
         share = 1.0 - self._config.decay_fraction
         soon = math.ceil(at.done / share)
-        fewest = _FEWEST_IF_EXACT if is_exact else _FEWEST_JUDGMENTS
+        is_short = is_exact and machine_here() == "cpu"
+        fewest = _FEWEST_IF_EXACT if is_short else _FEWEST_JUDGMENTS
         is_plateau = has_stopped_improving((*at.judged, value), fewest)
         if self._ends_early and is_plateau and soon < at.finish:
             reason = "judged values had stopped improving"
