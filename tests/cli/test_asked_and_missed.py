@@ -11,6 +11,7 @@ def test_an_error_probability_that_was_missed_is_named(icpe):
     assert called.status == 0, called.err
     text = " ".join(called.out.split())
     assert "uniform: an error probability of 0.1 was asked for; 0." in text
+    assert "there was nothing left to ask, so it may be out of reach." in text
 
 
 def test_one_that_was_kept_is_not(icpe):

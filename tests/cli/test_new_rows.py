@@ -92,7 +92,7 @@ def test_rows_unlike_all_others_are_counted(folder, capsys):
     write(folder / "new.csv", rows)
     assert evaluated(folder, "new.csv") == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "1 row is unlike all rows of the table" in text
+    assert "1 row is unlike all rows of the table, in temp (1): a session" in text
 
 
 @pytest.mark.parametrize(

@@ -198,10 +198,17 @@ def _missed(report) -> str | None:
     if least <= asked:
         return None
     wrong = 1.0 - report.accuracy
-    return (
+    sentence = (
         f"{report.explorer}: an error probability of {asked:g} was asked for; "
         f"{wrong:.3f} of the answers were wrong."
     )
+    forced = sum(report.stop_reasons.get(it, 0) for it in ("horizon", "no_query"))
+    if forced:
+        sentence += (
+            f" In {forced} of {report.episodes} episodes there was nothing left to "
+            "ask, so it may be out of reach."
+        )
+    return sentence
 
 
 def _curves(args: Args, cast, reports):

@@ -75,10 +75,11 @@ def say_which_rows(
     _say(console, f"Right by class: {classes}.")
     if new.strange:
         rows = "1 row is" if new.strange == 1 else f"{new.strange} rows are"
+        where = ", ".join(f"{name} ({n})" for name, n in new.strange_in.items())
         _say(
             console,
-            f"{rows} unlike all rows of the table in some feature: a session that asks "
-            "for it loses its certificate. They count here.",
+            f"{rows} unlike all rows of the table, in {where}: a session that asks for "
+            "it loses its certificate. They count here.",
         )
     if request.error_prob is not None:
         _say(console, _verdict(report, request.error_prob))

@@ -1,5 +1,6 @@
 """New rows of a table, as cases that its explorer can be tried on."""
 
+import collections
 import dataclasses
 from pathlib import Path
 
@@ -28,10 +29,12 @@ class NewRows:
         cases: the rows that have a class, cut into cells as the table was.
         strange: how many of them no row of the table is like, so that a session about
             them may lose its certificate.
+        strange_in: how many of these there are by feature.
     """
 
     cases: Case
     strange: int
+    strange_in: dict[str, int]
 
 
 def table_of(family: AbstractTaskFamily) -> CaseTable:
@@ -67,6 +70,7 @@ def read_new_rows(path: Path, target: str, family: CaseTable) -> NewRows:
     places = [cells.header.index(name) for name in names]
     each = _one_by_one(family)
     labels, values, strange = [], [], 0
+    strange_in: collections.Counter[str] = collections.Counter()
     for row, line in zip(cells.rows, cells.lines, strict=True):
         label = position(as_word(row[place]), family.classes)
         if label < 0:
@@ -80,13 +84,16 @@ def read_new_rows(path: Path, target: str, family: CaseTable) -> NewRows:
             read = [each.read(i, row[at])[0] for i, at in enumerate(places)]
         except InvalidOutcomeError as error:
             raise DataError(f"line {line} of {path}: {error}") from None
-        strange += any(each.why_strange(i, [it]) for i, it in enumerate(read))
+        own = [n for i, n in enumerate(names) if each.why_strange(i, [read[i]])]
+        strange_in.update(own)
+        strange += bool(own)
         values.append(read)
     features = jnp.arange(len(names))
     found = jax.vmap(lambda row: family.cells_of(features, row))(
         jnp.asarray(values, jnp.float32)
     )
-    return NewRows(Case(jnp.asarray(labels, jnp.int32), found), strange)
+    case = Case(jnp.asarray(labels, jnp.int32), found)
+    return NewRows(case, strange, dict(strange_in.most_common()))
 
 
 def _one_by_one(family: CaseTable) -> TableAnswers:
