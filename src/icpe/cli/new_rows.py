@@ -40,13 +40,13 @@ def read_rows_for(cast: "Cast", rows: Path, target: str | None) -> "NewRows":
         DataError: the rows are not like that table.
     """
     from icpe.cli.terminal import warnings_said
-    from icpe.integrations.tables.new_rows import read_new_rows, say_target, table_of
+    from icpe.integrations.tables.new_rows import read_new_rows, table_of, target_column
 
     (explorer,) = cast.explorers.values()
     table = table_of(cast.family)
     made: dict[str, Any] = getattr(explorer, "training", {})
     with warnings_said():
-        column = say_target(made.get("target"), target)
+        column = target_column(made.get("target"), target)
         return read_new_rows(rows, column, table)
 
 

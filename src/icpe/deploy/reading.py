@@ -8,5 +8,4 @@ from icpe.portable.reading import read_first_outcome as read_first_outcome
 from icpe.portable.reading import read_mask as read_mask
 from icpe.portable.reading import read_outcome as read_outcome
 from icpe.portable.reading import read_query as read_query
-from icpe.portable.things import read_query_of as read_query_of
 from icpe.portable.units import read_units as read_units

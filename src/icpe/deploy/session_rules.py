@@ -16,7 +16,7 @@ from icpe.core.episode import STOP, StopReason
 from icpe.core.errors import SessionError
 from icpe.deploy import departures
 from icpe.deploy.events import Draft, Event, Kind, effective
-from icpe.deploy.reading import read_outcome, read_query_of
+from icpe.deploy.reading import read_outcome, read_query
 from icpe.deploy.session_state import Advance, Answer, Call, Change, State, Steps, seen
 from icpe.deploy.setup import Setup
 from icpe.play.live import Turn, reason_of
@@ -317,7 +317,9 @@ class SessionRules:
 
     def _number(self, query: Any, allowed: Bool[np.ndarray, "queries"]) -> int:
         """The query that a number or a name is about."""
-        return read_query_of(query, self._words, allowed, self.setup.reading)
+        reading = self.setup.reading
+        most = reading and reading.number_of_things
+        return read_query(query, self._words, allowed, most)
 
     def _mask_after(
         self, history: tuple[Answer, ...], given: Any

@@ -19,7 +19,6 @@ _MODULES = (
     "files",
     "guard",
     "model",
-    "things",
     "session",
 )
 """In an order in which each needs only those before it."""

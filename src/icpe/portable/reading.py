@@ -51,9 +51,10 @@ def read_query(query: Any, spec: Any, mask: np.ndarray, most: int | None = None)
         number = -1
     if isinstance(query, str):
         number = position(query, spec.query_names)
-    if not 0 <= number < spec.num_queries:
+    known: int = spec.num_queries if most is None else most
+    if not 0 <= number < known:
         names = spec.query_names[:most]
-        wanted = f"a whole number from 0 to {(most or spec.num_queries) - 1}"
+        wanted = f"a whole number from 0 to {known - 1}"
         if names:
             wanted += f", or a name: {listed(names)}"
         complaint = f"query must be {wanted}; got {query!r}"

@@ -19,6 +19,7 @@ from icpe.portable.reading import (
     read_first_outcome,
     read_mask,
     read_outcome,
+    read_query,
 )
 from icpe.portable.requests import (
     LEAST_CONFIDENCE,
@@ -26,7 +27,6 @@ from icpe.portable.requests import (
     Certificate,
     OperatingPoint,
 )
-from icpe.portable.things import read_query_of
 from icpe.portable.units import Units, read_units, with_names, with_words
 
 
@@ -166,7 +166,8 @@ class Session:
                     f"The session has stopped, because {self.stop_reason.sentence}; "
                     "start a new session."
                 )
-            number = read_query_of(query, self.spec, self._allowed, self._reading)
+            most = self._reading and self._reading.number_of_things
+            number = read_query(query, self.spec, self._allowed, most)
             answer = self._answer(number, outcome)
             history = (*self._history, answer)
             self._advance(

@@ -31,7 +31,7 @@ function labelsOf(spec, query) {
 
 function checkQuery(query, spec, allowed, most = spec.num_queries) {
   const names = spec.query_names;
-  if (!Number.isInteger(query) || query < 0 || query >= spec.num_queries) {
+  if (!Number.isInteger(query) || query < 0 || query >= most) {
     const wanted = `a whole number from 0 to ${most - 1}`
       + (names.length ? `, or a name: ${listed(names.slice(0, most))}` : "");
     throw new Error(`query must be ${wanted}; got ${written(query)}.`);

@@ -57,11 +57,6 @@ class Session {
       throw new Error(`The session has stopped, because ${this.sentence}; start a new session.`);
     }
     const most = this.reading ? this.reading.number : undefined;
-    if (Number.isInteger(query) && query >= most && query < this.spec.num_queries) {
-      const names = this.spec.query_names.slice(0, most);
-      const named = names.length ? `, or a name: ${listed(names)}` : "";
-      throw new Error(`query must be a whole number from 0 to ${most - 1}${named}; there are ${most} of them, and ${query} is none.`);
-    }
     checkQuery(query, this.spec, this.allowed, most);
     let given = told;
     if (this.reading) {

@@ -105,7 +105,7 @@ def _one_by_one(family: CaseTable) -> TableAnswers:
     return TableAnswers(**dataclasses.asdict(alone))
 
 
-def say_target(found: str | None, asked: str | None) -> str:
+def target_column(found: str | None, asked: str | None) -> str:
     """The column with the classes: what was asked for, or what the file was made with.
 
     Raises:
